@@ -1,0 +1,125 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Code is a stable snake_case word that names a failure.
+type Code string
+
+// Category groups codes by what an agent can do about them.
+type Category string
+
+const (
+	Routing    Category = "routing"
+	Validation Category = "validation"
+	Policy     Category = "policy"
+	NotFound   Category = "not_found"
+	Conflict   Category = "conflict"
+	Dependency Category = "dependency"
+	Internal   Category = "internal"
+	// Uncategorised is what a surface without contracts answers: nothing that
+	// an agent could act on.
+	Uncategorised Category = "unknown"
+)
+
+const (
+	ToolNotFound        Code = "tool_not_found"
+	InvalidArguments    Code = "invalid_arguments"
+	InvalidCursor       Code = "invalid_cursor"
+	PermissionDenied    Code = "permission_denied"
+	ApprovalRequired    Code = "approval_required"
+	TicketNotFound      Code = "ticket_not_found"
+	IdempotencyConflict Code = "idempotency_conflict"
+	ToolTimeout         Code = "tool_timeout"
+	InvalidToolOutput   Code = "invalid_tool_output"
+	HandlerFailed       Code = "handler_failed"
+	ToolFailed          Code = "tool_failed"
+)
+
+// Failure is one row of the table of codes.
+type Failure struct {
+	Code       Code
+	Category   Category
+	Control    string // the control that refuses with it; empty where none does
+	NextAction string // what the agent should do
+}
+
+// failures is the one table of codes. A new code is a new row.
+var failures = []Failure{
+	{ToolNotFound, Routing, "lookup", "choose a listed tool"},
+	{InvalidArguments, Validation, "input", "fix the arguments that the violations name"},
+	{InvalidCursor, Validation, "handler", "fix the arguments that the violations name"},
+	{PermissionDenied, Policy, "permission", "stop, or ask for the right identity"},
+	{ApprovalRequired, Policy, "approval", "pause and show the pending call"},
+	{TicketNotFound, NotFound, "handler", "check the id, or search again"},
+	{IdempotencyConflict, Conflict, "idempotency", "reconcile; a new action or a person"},
+	{ToolTimeout, Dependency, "deadline", "a bounded retry, if the contract allows"},
+	{InvalidToolOutput, Internal, "output", "stop and raise an alarm"},
+	{HandlerFailed, Internal, "handler", "stop and raise an alarm"},
+	{ToolFailed, Uncategorised, "", ""},
+}
+
+// Failures returns the table of codes, in the order of the documentation.
+func Failures() []Failure { return append([]Failure(nil), failures...) }
+
+// Lookup returns the row of a code, and whether the table has one.
+func Lookup(code Code) (Failure, bool) {
+	for _, f := range failures {
+		if f.Code == code {
+			return f, true
+		}
+	}
+	return Failure{}, false
+}
+
+// Error is a failure in a form that an agent can act on.
+//
+// Retryable says that a retry could help, never that it is safe: a write whose
+// Outcome is unknown is looked up first. Details is a JSON object.
+type Error struct {
+	Code       Code            `json:"code"`
+	Category   Category        `json:"category"`
+	Message    string          `json:"message"`
+	Retryable  bool            `json:"retryable"`
+	Details    json.RawMessage `json:"details"`
+	NextAction string          `json:"next_action"`
+	Outcome    Outcome         `json:"outcome"`
+}
+
+// Error implements the error interface.
+func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
+
+// Refusal returns the error of a code from the table. Details is encoded as
+// JSON; nil stands for no details. An unknown code, or details that cannot be
+// encoded, are a mistake of the program and panic.
+func Refusal(code Code, details any, format string, args ...any) *Error {
+	row, ok := Lookup(code)
+	if !ok {
+		panic("tool: no such code: " + string(code))
+	}
+	raw := json.RawMessage("{}")
+	if details != nil {
+		encoded, err := json.Marshal(details)
+		if err != nil {
+			panic("tool: details of " + string(code) + ": " + err.Error())
+		}
+		raw = encoded
+	}
+	return &Error{
+		Code:       code,
+		Category:   row.Category,
+		Message:    fmt.Sprintf(format, args...),
+		Details:    raw,
+		NextAction: row.NextAction,
+		Outcome:    NotApplied,
+	}
+}
+
+// Violation is one place where a JSON document breaks its schema.
+type Violation struct {
+	Pointer string `json:"pointer"` // JSON Pointer (RFC 6901) into the document; "" is the whole
+	Keyword string `json:"keyword"` // the schema keyword that was broken
+	Message string `json:"message"` // what was expected there
+}

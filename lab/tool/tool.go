@@ -1,0 +1,127 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Definition is what a model sees of a tool. Name and Description route the
+// model; the schemas are JSON Schema documents. OutputSchema may be nil.
+type Definition struct {
+	Name         string          `json:"name"`
+	Description  string          `json:"description"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+
+	// Strict asks a function-calling API to hold the model to InputSchema.
+	Strict bool `json:"strict,omitempty"`
+}
+
+// Proposal is one call that an agent wants to make. Both fields are untrusted:
+// the name is matched exactly or not at all, and the arguments are the bytes
+// that arrived, not yet decoded.
+type Proposal struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// Caller is who asks. Nothing in a proposal can add to it.
+type Caller struct {
+	ID          string   `json:"id"`
+	Permissions []string `json:"permissions"`
+}
+
+// Call is a proposal as the trusted runtime hands it to a surface: what is
+// asked, by whom, and whether this very call was confirmed.
+type Call struct {
+	Proposal Proposal
+	Caller   Caller
+	Approved bool
+}
+
+// Outcome says what is known about the backend after a call.
+type Outcome string
+
+const (
+	NotApplied Outcome = "not_applied"
+	Applied    Outcome = "applied"
+	Unknown    Outcome = "unknown"
+)
+
+// Result is what a call came to. Exactly one of Output and Error is set: an
+// Output that is nil means a failure. Output is a JSON document of its own; it
+// does not change when the backend does.
+type Result struct {
+	Output   json.RawMessage
+	Error    *Error
+	Replayed bool // the output of an earlier call with the same key
+	Trace    Trace
+}
+
+// OK reports whether the call succeeded.
+func (r Result) OK() bool { return r.Error == nil }
+
+// Verdict is what one control said of one call.
+type Verdict string
+
+const (
+	Pass   Verdict = "pass"
+	Refuse Verdict = "refuse"
+	Replay Verdict = "replay"
+	Skip   Verdict = "skip" // the contract does not ask for this control
+)
+
+// Decision is the verdict of one control on one call, with the code of the
+// error where it refused.
+type Decision struct {
+	Control string  `json:"control"`
+	Verdict Verdict `json:"decision"`
+	Code    Code    `json:"code,omitempty"`
+}
+
+// Trace is how a call went: the decisions in the order in which the controls
+// were asked, ending with the one that ended the call. A surface without
+// controls has none.
+type Trace struct {
+	Decisions  []Decision `json:"decisions"`
+	HandlerRan bool       `json:"handler_ran"`
+	// Fingerprint is the digest of the canonical arguments, "sha256:" and 64
+	// hex digits. It is empty where the arguments have no single reading.
+	Fingerprint string `json:"fingerprint"`
+}
+
+// RefusedBy names the control that refused the call, or is empty.
+func (t Trace) RefusedBy() string {
+	if n := len(t.Decisions); n > 0 && t.Decisions[n-1].Verdict == Refuse {
+		return t.Decisions[n-1].Control
+	}
+	return ""
+}
+
+// Effect is one observed change of a backend.
+type Effect struct {
+	Resource string `json:"resource"` // what changed, such as a ticket id
+	Change   string `json:"change"`   // how it changed, in one word
+}
+
+// Surface lists tool definitions and opens sessions. It is safe for
+// concurrent use.
+type Surface interface {
+	// Name identifies the surface in reports.
+	Name() string
+	// Definitions lists what a model would be sent, in no promised order.
+	Definitions() []Definition
+	// Open returns a session over a backend that no call has touched. An error
+	// means that the surface could not run; it is never a bad grade.
+	Open(ctx context.Context) (Session, error)
+}
+
+// Session takes the calls of one case.
+type Session interface {
+	// Call never panics and never blocks past the end of ctx.
+	Call(ctx context.Context, call Call) Result
+	// Effects counts the changes of the backend since the session was opened,
+	// as the backend's ledger shows them, not as the tools tell them.
+	Effects() int
+	Close() error
+}
