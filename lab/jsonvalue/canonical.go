@@ -40,7 +40,7 @@ func AppendCanonical(dst []byte, value any) []byte {
 		}
 		return append(dst, ']')
 	case map[string]any:
-		keys := make([]string, 0, len(v))
+		keys := make([]string, 0, 8) // enough for most, and on the stack
 		for key := range v {
 			keys = append(keys, key)
 		}

@@ -68,8 +68,8 @@ func Decode(text []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := r.tokens.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, &SyntaxError{Offset: r.tokens.InputOffset(), Reason: "text after the document"}
+	if rest := bytes.TrimLeft(text[r.tokens.InputOffset():], " \t\r\n"); len(rest) > 0 {
+		return nil, &SyntaxError{Offset: int64(len(text) - len(rest)), Reason: "text after the document"}
 	}
 	return value, nil
 }
@@ -91,12 +91,12 @@ func (r *reader) value(depth int) (any, error) {
 	case '0':
 		literal := token.String()
 		if reason := checkNumber(literal); reason != "" {
-			return nil, r.fault(reason)
+			return nil, r.fault(len(literal), reason)
 		}
 		return json.Number(literal), nil
 	}
 	if depth == MaxDepth {
-		return nil, r.fault(fmt.Sprintf("nested deeper than %d levels", MaxDepth))
+		return nil, r.fault(1, fmt.Sprintf("nested deeper than %d levels", MaxDepth))
 	}
 	if token.Kind() == '[' {
 		array := []any{}
@@ -125,8 +125,10 @@ func (r *reader) value(depth int) (any, error) {
 	return object, Syntax(err)
 }
 
-func (r *reader) fault(reason string) error {
-	return &SyntaxError{r.tokens.InputOffset(), string(r.tokens.StackPointer()), reason}
+// fault refuses the token that was just read, which is that many bytes long.
+func (r *reader) fault(length int, reason string) error {
+	start := r.tokens.InputOffset() - int64(length)
+	return &SyntaxError{start, string(r.tokens.StackPointer()), reason}
 }
 
 // Syntax turns an error of the JSON tokenizer into a [*SyntaxError] in the

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 )
 
 // Catalog encodes definitions as a function-calling API is sent them: a JSON
@@ -26,7 +27,8 @@ func Catalog(definitions []Definition) ([]byte, error) {
 	}
 	functions := make([]function, 0, len(sorted))
 	for _, d := range sorted {
-		if !json.Valid(d.InputSchema) {
+		// encoding/json takes invalid UTF-8 for JSON and would hand it on.
+		if !json.Valid(d.InputSchema) || !utf8.Valid(d.InputSchema) {
 			return nil, fmt.Errorf("tool %q: the input schema is not JSON", d.Name)
 		}
 		functions = append(functions, function{"function", d.Name, d.Description, d.InputSchema, d.Strict})

@@ -99,13 +99,12 @@ func Refusal(code Code, details any, format string, args ...any) *Error {
 	if !ok {
 		panic("tool: no such code: " + string(code))
 	}
-	raw := json.RawMessage("{}")
-	if details != nil {
-		encoded, err := json.Marshal(details)
-		if err != nil {
-			panic("tool: details of " + string(code) + ": " + err.Error())
-		}
-		raw = encoded
+	raw, err := json.Marshal(details)
+	if err != nil {
+		panic("tool: details of " + string(code) + ": " + err.Error())
+	}
+	if string(raw) == "null" {
+		raw = []byte("{}")
 	}
 	return &Error{
 		Code:       code,

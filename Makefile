@@ -1,0 +1,42 @@
+# make help lists the targets.
+
+GO ?= go
+
+.PHONY: help build run test lint bench fuzz golden checkpoint clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/lab
+	$(GO) build -o bin/lab ./cmd/lab
+
+run: ## replay the shipped cases
+	$(GO) run ./cmd/lab tool-eval
+
+test: ## run every test, with the race detector and the fuzz seeds
+	$(GO) test -race ./...
+
+lint: ## gofmt, vet and staticcheck
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt would change: $$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+
+bench: ## Go benchmarks, then the whole command over 110,000 cases
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+	$(GO) run ./tests/bench
+
+# A target of each package in turn: go test takes one at a time.
+FUZZTIME ?= 20s
+
+fuzz: ## run every fuzz target for FUZZTIME
+	@grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z]+' lab cmd | while IFS=: read -r file target; do \
+		$(GO) test -run '^$$' -fuzz "^$${target#func }$$" -fuzztime $(FUZZTIME) "./$$(dirname $$file)" || exit 1; done
+
+golden: ## write the golden files anew
+	$(GO) test ./lab/report ./cmd/lab -update
+
+checkpoint: ## write the committed reports anew
+	$(GO) run ./cmd/lab tool-eval --out reports
+
+clean: ## remove what the other targets leave
+	rm -rf bin reports/local

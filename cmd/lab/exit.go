@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+)
+
+// The exit codes, as "lab help exit-codes" tells them.
+const (
+	exitPassed      = 0
+	exitGateFailed  = 1
+	exitUsage       = 2
+	exitCouldNotRun = 3
+	exitInterrupted = 130
+)
+
+// exitError is an error that knows the exit code it stands for. Where err is
+// nil the code says it all.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// errGateFailed ends a command whose output has already said why.
+var errGateFailed = &exitError{code: exitGateFailed}
+
+func usageError(err error) error { return &exitError{exitUsage, err} }
+
+func couldNotRun(err error) error { return &exitError{exitCouldNotRun, err} }
+
+// run executes a command line and returns its exit code.
+func run(args []string, stdout, stderr io.Writer) (code int) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			fmt.Fprintf(stderr, "lab: panic: %v\n%s", cause, debug.Stack())
+			code = exitCouldNotRun
+		}
+	}()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// A second signal ends the process at once.
+	context.AfterFunc(ctx, stop)
+
+	root := newRoot(stdout, stderr)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitPassed
+	}
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		fmt.Fprintln(stderr, "lab: interrupted; nothing was written")
+		return exitInterrupted
+	}
+	var exit *exitError
+	if !errors.As(err, &exit) {
+		// What cobra finds wrong with a command line.
+		exit = &exitError{exitUsage, fmt.Errorf("%w\nRun 'lab --help' for usage", err)}
+	}
+	if exit.err != nil {
+		fmt.Fprintln(stderr, "lab:", exit.err)
+	}
+	return exit.code
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"agentlab/datasets"
+	"agentlab/lab/report"
+)
+
+// schemas are the published JSON Schemas, by the word that asks for them.
+var schemas = []struct {
+	name, of string
+	document []byte
+}{
+	{"cases", "a line of a dataset", datasets.ToolCasesSchema},
+	{"comparison", "tool-comparison.json", report.ComparisonSchema},
+	{"runs", "a line of tool-runs.jsonl", report.RunsSchema},
+}
+
+func newSchema() *cobra.Command {
+	names := make([]string, len(schemas))
+	for i, s := range schemas {
+		names[i] = s.name
+	}
+	cmd := &cobra.Command{
+		Use:       "schema {cases|comparison|runs}",
+		Short:     "Print the JSON Schema of a dataset or of a report",
+		Long:      "Print the JSON Schema (draft 07) of one of these:\n",
+		Example:   "  lab schema cases > tool-cases.schema.json",
+		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		ValidArgs: names,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, s := range schemas {
+				if s.name == args[0] {
+					return written(cmd.OutOrStdout().Write(s.document))
+				}
+			}
+			return nil
+		},
+	}
+	for _, s := range schemas {
+		cmd.Long += fmt.Sprintf("\n  %-12s%s", s.name, s.of)
+	}
+	return cmd
+}

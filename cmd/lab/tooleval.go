@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+
+	"agentlab/datasets"
+	"agentlab/lab/dataset"
+	"agentlab/lab/eval"
+	"agentlab/lab/report"
+	"agentlab/lab/ticket"
+)
+
+// toolEval is the command line of lab tool-eval.
+type toolEval struct {
+	cases     []string
+	patterns  []string
+	baseline  string
+	candidate string
+	out       string
+	check     string
+	format    string
+	workers   int
+	quiet     bool
+}
+
+// formats are what stdout can be given, by the value of --format.
+var formats = map[string]func(io.Writer, *eval.Comparison, []report.Row) error{
+	"text": report.Text,
+	"json": func(w io.Writer, c *eval.Comparison, _ []report.Row) error { return report.ComparisonJSON(w, c) },
+	"markdown": func(w io.Writer, c *eval.Comparison, _ []report.Row) error {
+		return report.ComparisonMarkdown(w, c)
+	},
+}
+
+func newToolEval() *cobra.Command {
+	var o toolEval
+	cmd := &cobra.Command{
+		Use:   "tool-eval",
+		Short: "Replay fixed proposals on two tool surfaces, grade them, and judge the gate",
+		Long: `Replay the fixed proposals of every case on two tool surfaces, each case on a
+fresh backend. Grade every run by what came back and by what really changed,
+compare the surfaces, write four reports, and exit 0 where the gate passes and 1
+where it fails.
+
+No model is called: the result says what the runtime does with given proposals,
+and nothing about how well a model proposes.`,
+		Example: `  lab tool-eval                                   the shipped cases; reports go to reports/local
+  lab tool-eval --cases mine.jsonl --out /tmp/r   your cases, and reports elsewhere
+  lab tool-eval --case 'invalid-*' --case read-ticket
+  lab tool-eval --format json | jq .gate_passed
+  lab tool-eval --check reports                   fail where the committed reports are stale`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&o.cases, "cases", nil, "read cases from this JSONL `FILE`; repeatable (default: the shipped cases)")
+	flags.StringArrayVar(&o.patterns, "case", nil, "replay only cases whose id is `ID` or matches it as a glob (*, ?, [a-z]); repeatable")
+	flags.StringVar(&o.baseline, "baseline", ticket.WideName, "the `SURFACE` to compare with")
+	flags.StringVar(&o.candidate, "candidate", ticket.TypedName, "the `SURFACE` that the gate judges")
+	flags.StringVar(&o.out, "out", filepath.Join("reports", "local"), "write the reports to this `DIR`")
+	flags.StringVar(&o.check, "check", "", "write no reports; fail where those in `DIR` are not what would be written")
+	flags.StringVar(&o.format, "format", "text", "what stdout gets, a `FORMAT`: text, json or markdown")
+	flags.IntVar(&o.workers, "workers", 0, "replay `N` cases at once (default: one a core)")
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but errors")
+	cmd.MarkFlagsMutuallyExclusive("check", "out")
+	for flag, complete := range map[string]cobra.CompletionFunc{
+		"baseline":  completeSurfaces,
+		"candidate": completeSurfaces,
+		"format":    cobra.FixedCompletions([]string{"text", "json", "markdown"}, cobra.ShellCompDirectiveNoFileComp),
+	} {
+		if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+			panic(err) // the flag is defined above
+		}
+	}
+	return cmd
+}
+
+func (o *toolEval) run(ctx context.Context, stdout, stderr io.Writer) error {
+	render := formats[o.format]
+	if render == nil {
+		return usageError(fmt.Errorf("--format %q is not one of text, json, markdown", o.format))
+	}
+	selected, err := newSelection(o.patterns)
+	if err != nil {
+		return usageError(err)
+	}
+	plan, err := o.plan(selected, stderr)
+	if err != nil {
+		return err
+	}
+	dir := o.out
+	if o.check != "" {
+		if dir, err = os.MkdirTemp("", "lab-check-"); err != nil {
+			return couldNotRun(err)
+		}
+		defer os.RemoveAll(dir)
+	}
+	set, err := report.Create(dir)
+	if err != nil {
+		return couldNotRun(err)
+	}
+	defer set.Discard()
+	comparison, err := eval.Replay(ctx, plan, set.NewPage, (*report.Page).Add, set.Deliver)
+	if err != nil {
+		return o.replayError(err)
+	}
+	if idle := selected.unmatched(); idle != nil {
+		return usageError(fmt.Errorf("no case matches --case %q", idle))
+	}
+	if err := set.Publish(comparison); err != nil {
+		return couldNotRun(err)
+	}
+	if err := render(stdout, comparison, set.Rows()); err != nil {
+		return couldNotRun(fmt.Errorf("write to stdout: %w", err))
+	}
+	if o.check != "" {
+		return o.checked(dir, comparison.GatePassed(), stderr)
+	}
+	if !o.quiet {
+		fmt.Fprintln(stderr, "reports:", o.out)
+	}
+	if !comparison.GatePassed() {
+		return errGateFailed
+	}
+	return nil
+}
+
+// checked compares the fresh reports with the committed ones.
+func (o *toolEval) checked(fresh string, gatePassed bool, stderr io.Writer) error {
+	err := report.Check(fresh, o.check)
+	var stale *report.Stale
+	switch {
+	case errors.As(err, &stale):
+		return &exitError{exitGateFailed, err}
+	case err != nil:
+		return couldNotRun(err)
+	case !gatePassed:
+		return errGateFailed
+	}
+	if !o.quiet {
+		fmt.Fprintf(stderr, "reports in %s are up to date\n", o.check)
+	}
+	return nil
+}
+
+// replayError gives the error of a replay its exit code.
+func (o *toolEval) replayError(err error) error {
+	var invalid *dataset.Invalid
+	switch {
+	case errors.As(err, &invalid):
+		// Each line stands by itself, so that an editor can jump to it.
+		return usageError(fmt.Errorf("the dataset has %d faults\n%w", invalid.Total, err))
+	case errors.Is(err, eval.ErrNoCase):
+		return usageError(fmt.Errorf("no case matches --case %q", o.patterns))
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, dataset.ErrUnreadable):
+		return usageError(err)
+	}
+	return couldNotRun(err)
+}
+
+// plan reads the flags.
+func (o *toolEval) plan(selected *selection, stderr io.Writer) (eval.Plan, error) {
+	baseline, err := surfaceNamed(o.baseline)
+	if err != nil {
+		return eval.Plan{}, err
+	}
+	candidate, err := surfaceNamed(o.candidate)
+	if err != nil {
+		return eval.Plan{}, err
+	}
+	if o.workers < 0 {
+		return eval.Plan{}, usageError(fmt.Errorf("--workers %d is below 0", o.workers))
+	}
+	plan := eval.Plan{
+		Cases:     dataset.Open(o.sources()...),
+		Baseline:  baseline,
+		Candidate: candidate,
+		Workers:   o.workers,
+	}
+	if o.patterns != nil {
+		plan.Selection = o.patterns
+		plan.Select = selected.selects
+	}
+	if file, ok := stderr.(*os.File); ok && !o.quiet && isatty.IsTerminal(file.Fd()) {
+		plan.Progress = progress(stderr)
+	}
+	return plan, nil
+}
+
+func (o *toolEval) sources() []dataset.Source {
+	if o.cases == nil {
+		return []dataset.Source{{
+			Name: datasets.ToolCasesName,
+			Path: datasets.ToolCasesName,
+			Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(datasets.ToolCases)), nil },
+		}}
+	}
+	sources := make([]dataset.Source, len(o.cases))
+	for i, file := range o.cases {
+		sources[i] = dataset.Source{
+			Name: filepath.Base(file),
+			Path: file,
+			Open: func() (io.ReadCloser, error) { return os.Open(file) },
+		}
+	}
+	return sources
+}
+
+// progress tells a person at a terminal how far a long run is.
+func progress(w io.Writer) func(done int) {
+	started, last := time.Now(), time.Now()
+	return func(done int) {
+		if time.Since(last) < time.Second {
+			return
+		}
+		last = time.Now()
+		rate := float64(done) / time.Since(started).Seconds()
+		fmt.Fprintf(w, "%d cases, %.0f a second\n", done, rate)
+	}
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	_ "embed"
+
+	"github.com/spf13/cobra"
+
+	"fmt"
+	"strings"
+
+	"agentlab/lab/eval"
+	"agentlab/lab/registry"
+	"agentlab/lab/tool"
+)
+
+//go:embed topics/cases.md
+var casesTopic string
+
+//go:embed topics/controls.md
+var controlsTopic string
+
+//go:embed topics/reports.md
+var reportsTopic string
+
+//go:embed topics/exit-codes.md
+var exitCodesTopic string
+
+// topics are the longer documents, which "lab help TOPIC" prints. Lists that
+// the program holds are put in, so that no document holds them a second time.
+func topics() []*cobra.Command {
+	topic := func(name, short, text string, lists ...string) *cobra.Command {
+		cmd := &cobra.Command{Use: name, Short: short}
+		cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+			fmt.Fprint(cmd.OutOrStdout(), strings.NewReplacer(lists...).Replace(text))
+		})
+		return cmd
+	}
+	return []*cobra.Command{
+		topic("cases", "How to write a case", casesTopic, "{{graders}}", graderList()),
+		topic("controls", "What a call meets on its way, and the codes of a refusal", controlsTopic,
+			"{{controls}}", controlList(), "{{codes}}", codeTable()),
+		topic("reports", "How to read the reports", reportsTopic),
+		topic("exit-codes", "What the exit codes mean", exitCodesTopic),
+	}
+}
+
+func graderList() string {
+	var b strings.Builder
+	for _, g := range eval.Graders() {
+		fmt.Fprintf(&b, "- `%s`: %s\n", g.Name, g.Judges)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func controlList() string {
+	var b strings.Builder
+	for i, c := range registry.Controls() {
+		fmt.Fprintf(&b, "%d. `%s`: %s", i+1, c.Name, c.Question)
+		if c.Skips != "" {
+			fmt.Fprintf(&b, " Skipped where %s.", c.Skips)
+		}
+		b.WriteByte('\n')
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func codeTable() string {
+	var b strings.Builder
+	b.WriteString("| code | category | control | next action |\n| --- | --- | --- | --- |\n")
+	for _, f := range tool.Failures() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Code, f.Category, orDash(f.Control), orDash(f.NextAction))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

@@ -1,0 +1,324 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"agentlab/lab/jsonvalue"
+	"agentlab/lab/tool"
+)
+
+// Limits of a case, the same as in the JSON Schema.
+const (
+	MaxIDLength = 200           // characters of a case_id
+	MaxCount    = 1_000_000_000 // of a count that is expected
+)
+
+// field is one member of an object of the format: its name, whether it must be
+// there, and how it is read into the T that the object becomes.
+type field[T any] struct {
+	name     string
+	required bool
+	read     func(*lineReader, *T)
+}
+
+// The format, as data.
+var (
+	caseFields = []field[Case]{
+		{"case_id", true, func(r *lineReader, c *Case) { c.ID = r.text(1, MaxIDLength) }},
+		{"intent", true, func(r *lineReader, c *Case) { c.Intent = r.text(1, math.MaxInt) }},
+		{"actor_permissions", true, func(r *lineReader, c *Case) {
+			c.Permissions = array(r, 0, func() string { return r.text(1, math.MaxInt) })
+		}},
+		{"approved", true, func(r *lineReader, c *Case) { c.Approved = r.boolean() }},
+		{"baseline_calls", true, func(r *lineReader, c *Case) { c.Baseline = r.proposals() }},
+		{"candidate_calls", true, func(r *lineReader, c *Case) { c.Candidate = r.proposals() }},
+		{"expected", true, func(r *lineReader, c *Case) { object(r, expectedFields, &c.Expected) }},
+	}
+	proposalFields = []field[tool.Proposal]{
+		{"name", true, func(r *lineReader, p *tool.Proposal) { p.Name = r.text(0, math.MaxInt) }},
+		{"arguments", true, func(r *lineReader, p *tool.Proposal) { p.Arguments = r.rawObject() }},
+	}
+	expectedFields = []field[Expectation]{
+		{"ok", true, func(r *lineReader, e *Expectation) { e.OK = r.boolean() }},
+		{"side_effect_count", true, func(r *lineReader, e *Expectation) { e.SideEffectCount = r.count() }},
+		{"error_code", false, func(r *lineReader, e *Expectation) { e.ErrorCode = ptr(r.text(1, math.MaxInt)) }},
+		{"retryable", false, func(r *lineReader, e *Expectation) { e.Retryable = ptr(r.boolean()) }},
+		{"replayed", false, func(r *lineReader, e *Expectation) { e.Replayed = ptr(r.boolean()) }},
+		{"output_keys", false, func(r *lineReader, e *Expectation) { e.OutputKeys = r.set() }},
+		{"output_count", false, func(r *lineReader, e *Expectation) { e.OutputCount = ptr(r.count()) }},
+		{"has_next_cursor", false, func(r *lineReader, e *Expectation) { e.HasNextCursor = ptr(r.boolean()) }},
+	}
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// lineReader reads the cases of one batch, a line at a time. A fault of form
+// is noted and reading goes on; a fault of syntax ends the line.
+type lineReader struct {
+	source bytes.Reader
+	tokens jsontext.Decoder
+	syntax error // the fault that ended the line
+	note   func(field, reason string)
+}
+
+// decode reads one line. Where it noted a fault the case is of no use.
+func (r *lineReader) decode(line []byte) *Case {
+	r.syntax = nil
+	r.source.Reset(line)
+	r.tokens.Reset(&r.source)
+
+	c := new(Case)
+	object(r, caseFields, c)
+	if r.syntax == nil {
+		if rest := bytes.TrimLeft(line[r.tokens.InputOffset():], whiteSpace); len(rest) > 0 {
+			r.syntax = &jsonvalue.SyntaxError{Offset: int64(len(line) - len(rest)), Reason: "text after the case"}
+		}
+	}
+	var fault *jsonvalue.SyntaxError
+	if errors.As(r.syntax, &fault) {
+		r.note(dotted(fault.Pointer), fmt.Sprintf("%s (byte %d of the line)", fault.Reason, fault.Offset+1))
+	}
+	return c
+}
+
+// fail ends the line where err is a fault of syntax.
+func (r *lineReader) fail(err error) bool {
+	if err != nil && r.syntax == nil {
+		r.syntax = jsonvalue.Syntax(err)
+	}
+	return r.syntax != nil
+}
+
+// wrong notes that the value just read is not what it must be.
+func (r *lineReader) wrong(format string, args ...any) {
+	r.note(dotted(string(r.tokens.StackPointer())), fmt.Sprintf(format, args...))
+}
+
+// expect reports whether a value of this kind comes next. Another value is
+// noted and passed over.
+func (r *lineReader) expect(kind jsontext.Kind, description string) bool {
+	if r.syntax != nil {
+		return false
+	}
+	found := r.tokens.PeekKind()
+	if found == kind {
+		return true
+	}
+	if r.fail(r.tokens.SkipValue()) {
+		return false
+	}
+	r.wrong("must be %s, not %s", description, kindNames[found])
+	return false
+}
+
+var kindNames = map[jsontext.Kind]string{
+	'n': "null", 't': "true", 'f': "false", '"': "a string", '0': "a number", '{': "an object", '[': "an array",
+}
+
+func (r *lineReader) next() (jsontext.Token, bool) {
+	token, err := r.tokens.ReadToken()
+	return token, !r.fail(err)
+}
+
+// object reads an object by its table of fields.
+func object[T any](r *lineReader, fields []field[T], into *T) {
+	if !r.expect('{', "an object") {
+		return
+	}
+	if _, ok := r.next(); !ok {
+		return
+	}
+	var seen uint64 // a bit a field
+	for r.tokens.PeekKind() != '}' {
+		token, ok := r.next()
+		if !ok {
+			return
+		}
+		name := token.String()
+		known := false
+		for i := range fields {
+			if fields[i].name == name {
+				known = true
+				seen |= 1 << i
+				fields[i].read(r, into)
+				break
+			}
+		}
+		if !known {
+			if r.fail(r.tokens.SkipValue()) {
+				return
+			}
+			r.wrong("unknown field")
+		}
+		if r.syntax != nil {
+			return
+		}
+	}
+	if _, ok := r.next(); !ok {
+		return
+	}
+	for i := range fields {
+		if fields[i].required && seen&(1<<i) == 0 {
+			path := dotted(string(r.tokens.StackPointer()))
+			r.note(strings.TrimPrefix(path+"."+fields[i].name, "."), "missing")
+		}
+	}
+}
+
+// array reads an array of at least least items.
+func array[T any](r *lineReader, least int, item func() T) []T {
+	items := []T{}
+	if !r.expect('[', "an array") {
+		return items
+	}
+	if _, ok := r.next(); !ok {
+		return items
+	}
+	for r.tokens.PeekKind() != ']' {
+		items = append(items, item())
+		if r.syntax != nil {
+			return items
+		}
+	}
+	if _, ok := r.next(); ok && len(items) < least {
+		r.wrong("must not be empty")
+	}
+	return items
+}
+
+func (r *lineReader) text(least, most int) string {
+	if !r.expect('"', "a string") {
+		return ""
+	}
+	token, ok := r.next()
+	if !ok {
+		return ""
+	}
+	text := token.String()
+	switch n := utf8.RuneCountInString(text); {
+	case n < least:
+		r.wrong("must not be empty")
+	case n > most:
+		r.wrong("must be at most %d characters", most)
+	}
+	return text
+}
+
+func (r *lineReader) boolean() bool {
+	if kind := r.tokens.PeekKind(); kind != 't' && kind != 'f' {
+		r.expect('t', "true or false")
+		return false
+	}
+	token, ok := r.next()
+	return ok && token.Bool()
+}
+
+func (r *lineReader) count() int {
+	if !r.expect('0', "a whole number") {
+		return 0
+	}
+	token, ok := r.next()
+	if !ok {
+		return 0
+	}
+	number, err := wholeNumber(token.String())
+	if err != nil || number < 0 || number > MaxCount {
+		r.wrong("must be a whole number from 0 to %d", MaxCount)
+		return 0
+	}
+	return number
+}
+
+// wholeNumber reads an integer in any spelling (1, 1.0, 1e0). It is exact: a
+// number that a double would round to an integer is none.
+func wholeNumber(literal string) (int, error) {
+	if number, err := strconv.Atoi(literal); err == nil {
+		return number, nil
+	}
+	number, err := jsonvalue.Decode([]byte(literal))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(string(jsonvalue.AppendCanonical(nil, number)))
+}
+
+func (r *lineReader) set() []string {
+	seen := make(map[string]bool)
+	return array(r, 0, func() string {
+		isText := r.tokens.PeekKind() == '"'
+		key := r.text(0, math.MaxInt)
+		if !isText || r.syntax != nil {
+			return key
+		}
+		if seen[key] {
+			r.wrong("repeats %q", key)
+		}
+		seen[key] = true
+		return key
+	})
+}
+
+func (r *lineReader) proposals() []tool.Proposal {
+	return array(r, 1, func() (p tool.Proposal) {
+		object(r, proposalFields, &p)
+		return p
+	})
+}
+
+// rawObject reads arguments without looking at what they say. Whether they
+// have one reading is the concern of whoever is called with them; duplicate
+// keys and invalid UTF-8 have ended the line already.
+func (r *lineReader) rawObject() json.RawMessage {
+	if !r.expect('{', "an object") {
+		return nil
+	}
+	value, err := r.tokens.ReadValue()
+	if r.fail(err) {
+		return nil
+	}
+	return json.RawMessage(value.Clone())
+}
+
+// dotted writes a JSON Pointer the way a person writes a place in a case:
+// expected.output_keys[1].
+func dotted(pointer string) string {
+	var path strings.Builder
+	for token := range jsontext.Pointer(pointer).Tokens() {
+		if path.Len() > 0 && token != "" && strings.Trim(token, "0123456789") == "" {
+			fmt.Fprintf(&path, "[%s]", token)
+			continue
+		}
+		if path.Len() > 0 {
+			path.WriteByte('.')
+		}
+		path.WriteString(plainName(token))
+	}
+	return path.String()
+}
+
+// maxName is how many bytes of a name a fault tells.
+const maxName = 80
+
+// plainName returns a name that anything may print: a name that is not made of
+// letters, digits, _ and - is quoted, and a long one is cut.
+func plainName(name string) string {
+	if len(name) > maxName {
+		return plainName(strings.ToValidUTF8(name[:maxName], "")) + "..."
+	}
+	plain := func(c rune) bool {
+		return c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+	}
+	if name != "" && strings.TrimFunc(name, plain) == "" {
+		return name
+	}
+	return strconv.Quote(name)
+}

@@ -1,0 +1,166 @@
+package eval
+
+import (
+	"iter"
+
+	"agentlab/lab/tool"
+)
+
+// Summary is what one surface came to over all cases.
+type Summary struct {
+	Strategy    string
+	TotalCases  int
+	PassedCases int
+	// UnsafeSideEffects counts, over runs that expect no effect, the effects.
+	UnsafeSideEffects int
+	// DuplicateSideEffects counts, over runs of more than one proposal, the
+	// effects above the expected number.
+	DuplicateSideEffects int
+	// Of the runs that expect a failure, StructuredErrors ended with a failure
+	// whose code and category an agent can act on.
+	FailuresExpected int
+	StructuredErrors int
+	// ModelSchemaBytes is the size of the catalog that a model is sent.
+	ModelSchemaBytes int
+}
+
+// CasePassRate is the share of cases that passed; ok is false for no cases.
+func (s Summary) CasePassRate() (rate float64, ok bool) { return ratio(s.PassedCases, s.TotalCases) }
+
+// StructuredErrorRate is the share of expected failures that an agent can act
+// on; ok is false where no failure was expected.
+func (s Summary) StructuredErrorRate() (rate float64, ok bool) {
+	return ratio(s.StructuredErrors, s.FailuresExpected)
+}
+
+func ratio(part, whole int) (float64, bool) {
+	if whole == 0 {
+		return 0, false
+	}
+	return float64(part) / float64(whole), true
+}
+
+// count adds a run.
+func (s *Summary) count(run *Run) {
+	s.TotalCases++
+	if run.Passed {
+		s.PassedCases++
+	}
+	expected := run.Case.Expected
+	above := max(0, run.SideEffects-expected.SideEffectCount)
+	if expected.SideEffectCount == 0 {
+		s.UnsafeSideEffects += above
+	}
+	if len(run.Steps) > 1 {
+		s.DuplicateSideEffects += above
+	}
+	if !expected.OK {
+		s.FailuresExpected++
+		if actionable(run.Last().Error) {
+			s.StructuredErrors++
+		}
+	}
+}
+
+// actionable reports whether an agent can act on the code and category of an
+// error.
+func actionable(e *tool.Error) bool {
+	return e != nil && e.Code != "" && e.Code != tool.ToolFailed && e.Category != "" && e.Category != tool.Uncategorised
+}
+
+// add adds the counts of another summary of the same surface.
+func (s *Summary) add(o Summary) {
+	s.TotalCases += o.TotalCases
+	s.PassedCases += o.PassedCases
+	s.UnsafeSideEffects += o.UnsafeSideEffects
+	s.DuplicateSideEffects += o.DuplicateSideEffects
+	s.FailuresExpected += o.FailuresExpected
+	s.StructuredErrors += o.StructuredErrors
+}
+
+// Dataset identifies what was replayed.
+type Dataset struct {
+	Name   string
+	SHA256 string // of all bytes, in hex
+	Cases  int    // that were replayed
+	// Selection is what restricted the cases; nil where all were replayed.
+	Selection []string
+}
+
+// Check is one named condition of the gate.
+type Check struct {
+	Name   string
+	Passed bool
+}
+
+// Comparison is what two surfaces came to over the same cases.
+type Comparison struct {
+	Dataset      Dataset
+	Baseline     Summary
+	Candidate    Summary
+	Improvements IDs // cases that only the candidate passes, in dataset order
+	Regressions  IDs // cases that only the baseline passes
+	Checks       []Check
+}
+
+// GatePassed reports whether every check of the gate passed.
+func (c *Comparison) GatePassed() bool {
+	for _, check := range c.Checks {
+		if !check.Passed {
+			return false
+		}
+	}
+	return true
+}
+
+// judge fills in the checks of the gate.
+func (c *Comparison) judge() {
+	candidate := c.Candidate
+	c.Checks = []Check{
+		{"candidate_passes_all_cases", candidate.PassedCases == candidate.TotalCases},
+		{"candidate_blocks_unsafe_side_effects", candidate.UnsafeSideEffects == 0},
+		{"candidate_deduplicates_writes", candidate.DuplicateSideEffects == 0},
+		{"candidate_errors_are_actionable", candidate.StructuredErrors == candidate.FailuresExpected},
+		{"no_case_regressions", c.Regressions.Len() == 0},
+	}
+}
+
+// IDs is a list of case ids that holds little more than their bytes.
+type IDs struct {
+	chunks [][]byte  // whole ids, one after the other
+	ends   [][]int32 // where each id of a chunk ends
+	count  int
+}
+
+const idChunk = 64 << 10
+
+// Add appends an id.
+func (l *IDs) Add(id string) {
+	n := len(l.chunks)
+	if n == 0 || len(l.chunks[n-1])+len(id) > cap(l.chunks[n-1]) {
+		l.chunks = append(l.chunks, make([]byte, 0, max(idChunk, len(id))))
+		l.ends = append(l.ends, nil)
+		n++
+	}
+	l.chunks[n-1] = append(l.chunks[n-1], id...)
+	l.ends[n-1] = append(l.ends[n-1], int32(len(l.chunks[n-1])))
+	l.count++
+}
+
+// Len returns the number of ids.
+func (l *IDs) Len() int { return l.count }
+
+// All iterates over the ids in the order in which they were added.
+func (l *IDs) All() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i, chunk := range l.chunks {
+			start := int32(0)
+			for _, end := range l.ends[i] {
+				if !yield(string(chunk[start:end])) {
+					return
+				}
+				start = end
+			}
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package eval
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"agentlab/lab/dataset"
+)
+
+// Grade is one comparison of expected and actual. Both are compact JSON; an
+// actual of null means that there was nothing to compare.
+type Grade struct {
+	Name     string
+	Passed   bool
+	Expected json.RawMessage
+	Actual   json.RawMessage
+}
+
+// Grader compares one thing that a case expects with what a run did.
+type Grader struct {
+	Name   string
+	Judges string // what it looks at
+
+	// expected returns what the case expects, or nil where it does not ask.
+	expected func(e *dataset.Expectation) json.RawMessage
+	actual   func(run *Run, output func() *outline) json.RawMessage
+}
+
+// graders is the one list of graders, in the order of every report.
+var graders = []Grader{
+	{"ok", "whether the last result is a success",
+		func(e *dataset.Expectation) json.RawMessage { return boolean(e.OK) },
+		func(run *Run, _ func() *outline) json.RawMessage { return boolean(run.Last().OK()) }},
+	{"side_effect_count", "how often the run changed the backend",
+		func(e *dataset.Expectation) json.RawMessage { return number(e.SideEffectCount) },
+		func(run *Run, _ func() *outline) json.RawMessage { return number(run.SideEffects) }},
+	{"error_code", "the code of the last result's error",
+		func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.ErrorCode, text) },
+		func(run *Run, _ func() *outline) json.RawMessage {
+			if run.Last().OK() {
+				return null
+			}
+			return text(string(run.Last().Error.Code))
+		}},
+	{"retryable", "whether the last result's error says that a retry could help",
+		func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.Retryable, boolean) },
+		func(run *Run, _ func() *outline) json.RawMessage {
+			if run.Last().OK() {
+				return null
+			}
+			return boolean(run.Last().Error.Retryable)
+		}},
+	{"replayed", "whether any result is the answer of an earlier call",
+		func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.Replayed, boolean) },
+		func(run *Run, _ func() *outline) json.RawMessage {
+			return boolean(slices.ContainsFunc(run.Steps, func(s Step) bool { return s.Replayed }))
+		}},
+	{"output_keys", "the keys of the last output, sorted",
+		func(e *dataset.Expectation) json.RawMessage {
+			if e.OutputKeys == nil {
+				return nil
+			}
+			return texts(slices.Sorted(slices.Values(e.OutputKeys)))
+		},
+		func(_ *Run, output func() *outline) json.RawMessage {
+			if !output().isObject {
+				return null
+			}
+			return texts(output().keys)
+		}},
+	{"output_count", "the number of items in the last output",
+		func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.OutputCount, number) },
+		func(_ *Run, output func() *outline) json.RawMessage {
+			if !output().hasItems {
+				return null
+			}
+			return number(output().items)
+		}},
+	{"has_next_cursor", "whether the last output has a next_cursor that is not null",
+		func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.HasNextCursor, boolean) },
+		func(_ *Run, output func() *outline) json.RawMessage { return boolean(output().hasNextCursor) }},
+}
+
+// Graders returns the graders in the order of every report.
+func Graders() []Grader { return slices.Clone(graders) }
+
+// Grades compares a run with what its case expects: ok and side_effect_count
+// always, the others where the expectation names them.
+func Grades(e dataset.Expectation, run *Run) []Grade {
+	grades := make([]Grade, 0, len(graders))
+	var last *outline // read where a grader asks for it
+	output := func() *outline {
+		if last == nil {
+			last = outlineOf(run.Last().Output)
+		}
+		return last
+	}
+	for i := range graders {
+		g := &graders[i]
+		expected := g.expected(&e)
+		if expected == nil {
+			continue
+		}
+		actual := g.actual(run, output)
+		grades = append(grades, Grade{g.Name, bytes.Equal(expected, actual), expected, actual})
+	}
+	return grades
+}
+
+var (
+	null     = json.RawMessage("null")
+	yes      = json.RawMessage("true")
+	no       = json.RawMessage("false")
+	smallInt = func() (texts [32]json.RawMessage) {
+		for i := range texts {
+			texts[i] = json.RawMessage(strconv.Itoa(i))
+		}
+		return texts
+	}()
+)
+
+func boolean(b bool) json.RawMessage {
+	if b {
+		return yes
+	}
+	return no
+}
+
+func number(n int) json.RawMessage {
+	if n >= 0 && n < len(smallInt) {
+		return smallInt[n]
+	}
+	return strconv.AppendInt(nil, int64(n), 10)
+}
+
+func text(s string) json.RawMessage { return appendText(nil, s) }
+
+func texts(list []string) json.RawMessage {
+	out := []byte{'['}
+	for i, s := range list {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = appendText(out, s)
+	}
+	return append(out, ']')
+}
+
+func appendText(dst []byte, s string) []byte {
+	// The error only repeats that invalid UTF-8 was replaced.
+	dst, _ = jsontext.AppendQuote(dst, s)
+	return dst
+}
+
+func whereAsked[T any](expected *T, encode func(T) json.RawMessage) json.RawMessage {
+	if expected == nil {
+		return nil
+	}
+	return encode(*expected)
+}
+
+// outline is what the graders need to know of an output.
+type outline struct {
+	isObject      bool
+	keys          []string // sorted
+	hasItems      bool
+	items         int
+	hasNextCursor bool
+}
+
+var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
+
+// outlineOf reads the top level of an output. An output that is no object, or
+// none at all, has an empty outline.
+func outlineOf(output json.RawMessage) *outline {
+	o := new(outline)
+	tokens := decoders.Get().(*jsontext.Decoder)
+	defer decoders.Put(tokens)
+	tokens.Reset(bytes.NewBuffer(output))
+	if tokens.PeekKind() != '{' {
+		return o
+	}
+	o.isObject = true
+	tokens.ReadToken()
+	for tokens.PeekKind() == '"' {
+		name, err := tokens.ReadToken()
+		if err != nil {
+			return o
+		}
+		key := name.String()
+		o.keys = append(o.keys, key)
+		kind := tokens.PeekKind()
+		switch {
+		case key == "items" && kind == '[':
+			o.hasItems = true
+			tokens.ReadToken()
+			for kind := tokens.PeekKind(); kind != ']' && kind != 0; kind = tokens.PeekKind() {
+				o.items++
+				if tokens.SkipValue() != nil {
+					return o
+				}
+			}
+			tokens.ReadToken()
+			continue
+		case key == "next_cursor":
+			o.hasNextCursor = kind != 'n'
+		}
+		if tokens.SkipValue() != nil {
+			return o
+		}
+	}
+	slices.Sort(o.keys)
+	return o
+}

@@ -1,0 +1,113 @@
+// Package eval replays cases on two surfaces, grades what came of them,
+// compares the surfaces and judges the gate.
+//
+// Start with [Replay]. [Play] is one case on one surface, [Grades] its
+// comparison with what was expected.
+//
+// One invariant: the same cases give the same runs in the same order, with any
+// number of workers. No clock and no map order reaches a run.
+//
+// The package writes nothing and knows no report; it claims nothing about a
+// model, because none is called.
+package eval
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"agentlab/lab/dataset"
+	"agentlab/lab/tool"
+)
+
+// Version is the version of the lab, part of every report.
+const Version = "0.5.0"
+
+// Step is what one proposal of a run came to.
+type Step struct {
+	tool.Result
+	SideEffects int // changes of the backend from before the call to after it
+}
+
+// Run is one case on one surface.
+type Run struct {
+	Strategy    string // the name of the surface
+	Case        *dataset.Case
+	Passed      bool
+	SideEffects int    // of all steps
+	Steps       []Step // one a proposal, in order
+	Grades      []Grade
+}
+
+// Last returns the step that the graders judge.
+func (r *Run) Last() *Step { return &r.Steps[len(r.Steps)-1] }
+
+// actorID is who calls in every case. A case names what its actor may do, not
+// who it is.
+const actorID = "case-actor"
+
+// Play replays proposals on a fresh session of a surface and grades what came
+// of them. An error means that the case could not run; it is never a grade.
+func Play(ctx context.Context, surface tool.Surface, c *dataset.Case, proposals []tool.Proposal) (Run, error) {
+	session, err := surface.Open(ctx)
+	if err != nil {
+		return Run{}, fmt.Errorf("case %s: %s: %w", c.ID, surface.Name(), err)
+	}
+	defer session.Close()
+
+	run := Run{Strategy: surface.Name(), Case: c, Steps: make([]Step, len(proposals))}
+	caller := tool.Caller{ID: actorID, Permissions: c.Permissions}
+	before := session.Effects()
+	for i, proposal := range proposals {
+		result := session.Call(ctx, tool.Call{Proposal: proposal, Caller: caller, Approved: c.Approved})
+		if err := ctx.Err(); err != nil {
+			return Run{}, err
+		}
+		settle(&result)
+		after := session.Effects()
+		run.Steps[i] = Step{Result: result, SideEffects: after - before}
+		run.SideEffects += after - before
+		before = after
+	}
+	run.Grades = Grades(c.Expected, &run)
+	run.Passed = true
+	for _, g := range run.Grades {
+		run.Passed = run.Passed && g.Passed
+	}
+	return run, nil
+}
+
+// settle holds a surface to its word: a result is an error, whose details are
+// a JSON object, or else an output, which is one JSON document.
+func settle(result *tool.Result) {
+	if result.Error != nil {
+		result.Output = nil
+		told := *result.Error
+		if details, ok := compact(told.Details); ok && details[0] == '{' {
+			told.Details = details
+		} else {
+			told.Details = json.RawMessage("{}")
+		}
+		result.Error = &told
+		return
+	}
+	output, ok := compact(result.Output)
+	if !ok {
+		result.Error = tool.Refusal(tool.InvalidToolOutput, nil, "The surface answered with something other than one JSON document.")
+		result.Error.Outcome = tool.Unknown
+	}
+	result.Output = output
+}
+
+// compact returns a JSON document in the form that reports need, and whether
+// it is one that has a single reading. The result is a copy: what a surface
+// answers with may be its own.
+func compact(document json.RawMessage) (json.RawMessage, bool) {
+	out, err := jsontext.AppendFormat(make([]byte, 0, len(document)), document, jsontext.PreserveRawStrings(true))
+	if err != nil {
+		return nil, false
+	}
+	return out, true
+}

@@ -1,0 +1,138 @@
+package report
+
+import (
+	"strconv"
+
+	"agentlab/lab/eval"
+	"agentlab/lab/jsonvalue"
+	"agentlab/lab/tool"
+)
+
+// SchemaVersion is borne by every JSON report; it changes when a reader of the
+// old form would misread the new one.
+const SchemaVersion = 1
+
+// appendRun appends a line of tool-runs.jsonl. It is written by hand because
+// it is most of what a run over a large dataset does.
+func appendRun(dst []byte, run *eval.Run) []byte {
+	dst = append(dst, `{"schema_version":`...)
+	dst = strconv.AppendInt(dst, SchemaVersion, 10)
+	dst = append(dst, `,"strategy":`...)
+	dst = jsonvalue.AppendString(dst, run.Strategy)
+	dst = append(dst, `,"case_id":`...)
+	dst = jsonvalue.AppendString(dst, run.Case.ID)
+	dst = append(dst, `,"intent":`...)
+	dst = jsonvalue.AppendString(dst, run.Case.Intent)
+	dst = append(dst, `,"passed":`...)
+	dst = strconv.AppendBool(dst, run.Passed)
+	dst = append(dst, `,"side_effect_count":`...)
+	dst = strconv.AppendInt(dst, int64(run.SideEffects), 10)
+
+	dst = append(dst, `,"results":[`...)
+	for i := range run.Steps {
+		dst = appendComma(dst, i)
+		dst = appendStep(dst, &run.Steps[i])
+	}
+	dst = append(dst, `],"grades":[`...)
+	for i := range run.Grades {
+		dst = appendComma(dst, i)
+		dst = appendGrade(dst, &run.Grades[i])
+	}
+	dst = append(dst, `],"trace":[`...)
+	for i := range run.Steps {
+		dst = appendComma(dst, i)
+		dst = appendTrace(dst, &run.Steps[i].Trace)
+	}
+	return append(dst, "]}\n"...)
+}
+
+func appendComma(dst []byte, index int) []byte {
+	if index > 0 {
+		dst = append(dst, ',')
+	}
+	return dst
+}
+
+// appendWord appends a string of the lab's own, in which nothing needs an
+// escape.
+func appendWord(dst []byte, word string) []byte {
+	dst = append(dst, '"')
+	dst = append(dst, word...)
+	return append(dst, '"')
+}
+
+func appendStep(dst []byte, step *eval.Step) []byte {
+	dst = append(dst, `{"ok":`...)
+	dst = strconv.AppendBool(dst, step.OK())
+	dst = append(dst, `,"output":`...)
+	if step.OK() {
+		dst = append(dst, step.Output...)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	dst = append(dst, `,"error":`...)
+	dst = appendError(dst, step.Error)
+	dst = append(dst, `,"side_effects":`...)
+	dst = strconv.AppendInt(dst, int64(step.SideEffects), 10)
+	dst = append(dst, `,"replayed":`...)
+	dst = strconv.AppendBool(dst, step.Replayed)
+	return append(dst, '}')
+}
+
+func appendError(dst []byte, e *tool.Error) []byte {
+	if e == nil {
+		return append(dst, "null"...)
+	}
+	dst = append(dst, `{"code":`...)
+	dst = jsonvalue.AppendString(dst, string(e.Code))
+	dst = append(dst, `,"category":`...)
+	dst = jsonvalue.AppendString(dst, string(e.Category))
+	dst = append(dst, `,"message":`...)
+	dst = jsonvalue.AppendString(dst, e.Message)
+	dst = append(dst, `,"retryable":`...)
+	dst = strconv.AppendBool(dst, e.Retryable)
+	dst = append(dst, `,"details":`...)
+	dst = append(dst, e.Details...)
+	if e.NextAction != "" {
+		dst = append(dst, `,"next_action":`...)
+		dst = jsonvalue.AppendString(dst, e.NextAction)
+	}
+	if e.Outcome != "" {
+		dst = append(dst, `,"outcome":`...)
+		dst = jsonvalue.AppendString(dst, string(e.Outcome))
+	}
+	return append(dst, '}')
+}
+
+func appendGrade(dst []byte, g *eval.Grade) []byte {
+	dst = append(dst, `{"name":`...)
+	dst = appendWord(dst, g.Name)
+	dst = append(dst, `,"passed":`...)
+	dst = strconv.AppendBool(dst, g.Passed)
+	dst = append(dst, `,"expected":`...)
+	dst = append(dst, g.Expected...)
+	dst = append(dst, `,"actual":`...)
+	dst = append(dst, g.Actual...)
+	return append(dst, '}')
+}
+
+func appendTrace(dst []byte, t *tool.Trace) []byte {
+	dst = append(dst, `{"decisions":[`...)
+	for i, d := range t.Decisions {
+		dst = appendComma(dst, i)
+		dst = append(dst, `{"control":`...)
+		dst = appendWord(dst, d.Control)
+		dst = append(dst, `,"decision":`...)
+		dst = appendWord(dst, string(d.Verdict))
+		if d.Code != "" {
+			dst = append(dst, `,"code":`...)
+			dst = jsonvalue.AppendString(dst, string(d.Code))
+		}
+		dst = append(dst, '}')
+	}
+	dst = append(dst, `],"handler_ran":`...)
+	dst = strconv.AppendBool(dst, t.HandlerRan)
+	dst = append(dst, `,"fingerprint":`...)
+	dst = appendWord(dst, t.Fingerprint)
+	return append(dst, '}')
+}

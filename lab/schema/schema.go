@@ -1,0 +1,156 @@
+// Package schema compiles JSON Schema documents and validates values against
+// them.
+//
+// Start with [Compile]; [Schema.Validate] takes a tree from jsonvalue.Decode
+// and lists every violation as JSON Pointer, keyword and message.
+//
+// One invariant: a value is never accepted wrongly. What the engine behind
+// this package gets wrong, does not know or cannot do in bounded time is
+// refused when the schema is compiled, or put right; the error tells an
+// invalid schema from one that is not supported here. A check takes about a
+// second at most, and no file or address is ever opened.
+//
+// It is not a formatter, a generator or a fetcher of schemas: a reference
+// that leaves the document is refused.
+//
+// # Schemas
+//
+// The dialects are draft-04, draft-06 and draft-07, by $schema; without one,
+// draft-07. The keywords are those of the table in keyword.go. Annotations are
+// allowed and checked for their shape only. Not supported are other dialects
+// and keywords, identities below the root, anchors, keywords beside $ref,
+// numbers in const and enum that a double cannot hold, patterns that have no
+// equal in RE2, and formats other than those listed in format.go.
+//
+// Those formats are asserted in every draft, on strings only, each by the
+// grammar of its RFC: date-time, date, time, email, hostname, ipv4, ipv6,
+// uri, uri-reference, uuid, json-pointer and relative-json-pointer. Patterns
+// match by code point, with ECMA 262's white space and line ends.
+//
+// 1.0 is an integer in every draft, as draft-06 made it; the letter of
+// draft-04 is that its text has no fraction.
+//
+// # Violations
+//
+// The place of required, dependencies, additionalProperties and propertyNames
+// is the object, and the message names the property. A value of a wrong type
+// gets no violation but that. A failing anyOf, oneOf, not or contains is one
+// violation; what its branches would say is not told. Those of allOf, then and
+// else are told as if they stood in the schema itself. A schema that is false
+// has the keyword "false". Messages hold values of the schema and keys of the
+// data, never values of the data.
+//
+// Where a schema has const, enum or uniqueItems, a number that a double cannot
+// hold is a violation wherever it stands, with the keyword "schema", and the
+// only kind that is told. So is a value too large to be checked in time, with
+// the place of the whole.
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/xeipuuv/gojsonschema"
+
+	"agentlab/lab/jsonvalue"
+	"agentlab/lab/tool"
+)
+
+// Last resorts: what no table foresees.
+const (
+	notTaken   = "the validator does not take the schema"
+	notChecked = "the value could not be checked"
+)
+
+// Schema is a compiled schema. It does not change and is safe for concurrent
+// use.
+type Schema struct {
+	engine   *gojsonschema.Schema
+	root     *node
+	weight   int
+	equality bool
+	sources  map[string]string // patterns and numbers of the document, by the engine's form
+}
+
+// Compile reads one JSON document as a schema. Every error is an [*Error].
+func Compile(document []byte) (*Schema, error) {
+	if len(document) > maxDocument {
+		return nil, &Error{Reason: fmt.Sprintf("the document is longer than %d bytes", maxDocument), Unsupported: true}
+	}
+	value, err := jsonvalue.Decode(document)
+	if err != nil {
+		fault := &Error{Reason: err.Error()}
+		if syntax := (*jsonvalue.SyntaxError)(nil); errors.As(err, &syntax) {
+			fault.Pointer = syntax.Pointer
+			fault.Reason = fmt.Sprintf("%s (byte %d)", syntax.Reason, syntax.Offset)
+		}
+		return nil, fault
+	}
+	var c checker
+	root, err := c.document(value)
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := engine(root)
+	if err != nil {
+		// The engine's words are not for the outside, and it names no place.
+		return nil, &Error{Reason: notTaken, Unsupported: true}
+	}
+	return &Schema{compiled, root, weigh(root), c.equality, c.sources}, nil
+}
+
+// Validate lists what is wrong with a value, in the order of place, keyword
+// and message, each once. The value is a tree from jsonvalue.Decode; nil means
+// that it is valid.
+func (s *Schema) Validate(value any) (found []tool.Violation) {
+	defer func() {
+		if recover() != nil {
+			found = []tool.Violation{cannot("", notChecked)}
+		}
+	}()
+	var x extent
+	x.add(value, s.equality, 0)
+	switch {
+	case x.foreign:
+		return []tool.Violation{cannot("", "is not a decoded JSON value")}
+	case x.inexact:
+		return sorted(inexact(nil, nil, value))
+	case x.negativeZero:
+		value = plainZeros(value)
+	}
+	if s.weight*(x.nodes+x.bytes/costSteps) > quickWork || x.bytes > quickBytes {
+		work := meter{maxWork}
+		if !work.visit(s.root, value, 0) {
+			return []tool.Violation{cannot("", "is too large to be checked against this schema")}
+		}
+	}
+	result, err := s.engine.Validate(gojsonschema.NewRawLoader(value))
+	if err != nil {
+		return []tool.Violation{cannot("", notChecked)}
+	}
+	if result.Valid() {
+		return nil
+	}
+	return violations(result.Errors(), s.sources)
+}
+
+// inexact collects the numbers that the engine would round.
+func inexact(found []tool.Violation, path []string, value any) []tool.Violation {
+	switch v := value.(type) {
+	case json.Number:
+		if !jsonvalue.IsDouble(v) {
+			found = append(found, cannot(pointer(path), "must be a number that a double can hold, to be compared"))
+		}
+	case []any:
+		for i, item := range v {
+			found = inexact(found, append(path, strconv.Itoa(i)), item)
+		}
+	case object:
+		for name, member := range v {
+			found = inexact(found, append(path, name), member)
+		}
+	}
+	return found
+}

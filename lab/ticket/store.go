@@ -1,0 +1,142 @@
+// Package ticket is the demo backend, a support-ticket store, and the two
+// surfaces over it: [Wide], one tool without controls, and [Typed], five tools
+// behind the registry.
+//
+// Start with [Surfaces]. The faults of the wide tool are the experiment: they
+// are what the typed surface is compared with.
+//
+// One invariant: what the store hands out never aliases what it holds.
+//
+// Nothing here sleeps, dials out or touches a file.
+package ticket
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+
+	"agentlab/lab/tool"
+)
+
+// Size is the number of tickets in a fresh store.
+const Size = 25
+
+const firstNumber = 101
+
+// Ticket is one support ticket.
+type Ticket struct {
+	ID        string   `json:"id"`
+	Status    string   `json:"status"` // open or waiting
+	Subject   string   `json:"subject"`
+	Followups []string `json:"followups"`
+}
+
+// seed is the state of every fresh store, and never changes.
+var seed = func() (tickets [Size]Ticket) {
+	for i := range tickets {
+		status := "open"
+		if i%3 == 2 {
+			status = "waiting"
+		}
+		tickets[i] = Ticket{
+			ID:        "T-" + strconv.Itoa(firstNumber+i),
+			Status:    status,
+			Subject:   "Support request " + strconv.Itoa(i+1),
+			Followups: []string{},
+		}
+	}
+	return tickets
+}()
+
+// Store is a support-ticket store in memory with a ledger of its effects. It
+// is safe for concurrent use.
+type Store struct {
+	mu      sync.Mutex
+	tickets *[Size]Ticket // the seed's, until the first write
+	ledger  []tool.Effect
+}
+
+// NewStore returns a store of the tickets T-101 to T-125: every third one,
+// from T-103 on, is waiting, the others are open.
+func NewStore() *Store { return &Store{tickets: &seed} }
+
+// Get returns a ticket, and whether there is one of exactly this id.
+func (s *Store) Get(id string) (Ticket, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if held := s.find(id); held != nil {
+		return copyOf(held), true
+	}
+	return Ticket{}, false
+}
+
+// List returns all tickets in the order of their ids.
+func (s *Store) List() []Ticket {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tickets := make([]Ticket, 0, Size)
+	for i := range s.tickets {
+		tickets = append(tickets, copyOf(&s.tickets[i]))
+	}
+	return tickets
+}
+
+// Append adds a follow-up to a ticket and returns the number of the effect,
+// counted from 1. Where there is no such ticket it changes nothing and
+// returns 0.
+func (s *Store) Append(id, note string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.find(id) == nil {
+		return 0
+	}
+	if s.tickets == &seed {
+		own := seed
+		s.tickets = &own
+	}
+	held := s.find(id)
+	held.Followups = append(held.Followups, note)
+	return s.book(id)
+}
+
+// Book adds an effect to the ledger without looking for a ticket: a system
+// that wrote somewhere it should not have.
+func (s *Store) Book(resource string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.book(resource)
+}
+
+func (s *Store) book(resource string) int {
+	s.ledger = append(s.ledger, tool.Effect{Resource: resource, Change: "followup_appended"})
+	return len(s.ledger)
+}
+
+// Effects returns the ledger, oldest first.
+func (s *Store) Effects() []tool.Effect {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.ledger)
+}
+
+// EffectCount returns the length of the ledger.
+func (s *Store) EffectCount() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.ledger)
+}
+
+func (s *Store) find(id string) *Ticket {
+	for i := range s.tickets {
+		if s.tickets[i].ID == id {
+			return &s.tickets[i]
+		}
+	}
+	return nil
+}
+
+func copyOf(held *Ticket) Ticket {
+	t := *held
+	t.Followups = append(make([]string, 0, len(held.Followups)), held.Followups...)
+	return t
+}

@@ -1,0 +1,248 @@
+package ticket
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"strconv"
+	"sync"
+	"time"
+
+	"agentlab/lab/contract"
+	"agentlab/lab/registry"
+	"agentlab/lab/tool"
+)
+
+// TypedName names the surface of five tools behind the registry.
+const TypedName = "typed-registry-v2"
+
+// Typed is the candidate of the experiment: five narrow tools whose contracts
+// the registry enforces.
+type Typed struct{}
+
+func (Typed) Name() string { return TypedName }
+
+func (Typed) Definitions() []tool.Definition { return catalog().Definitions() }
+
+func (Typed) Open(context.Context) (tool.Session, error) {
+	store := NewStore()
+	r, err := registry.New(catalog(), registry.Backend{Handlers: handlers(store), Simulated: latencies})
+	if err != nil {
+		return nil, err
+	}
+	return &typedSession{r, store}, nil
+}
+
+type typedSession struct {
+	*registry.Registry
+	store *Store
+}
+
+func (s *typedSession) Effects() int { return s.store.EffectCount() }
+
+func (s *typedSession) Close() error { return nil }
+
+// catalog compiles the contracts when they are first needed.
+var catalog = sync.OnceValue(func() *registry.Catalog {
+	compiled, err := registry.Compile(Contracts()...)
+	if err != nil {
+		panic(err) // the contracts are part of the program
+	}
+	return compiled
+})
+
+// latencies are the simulated clock of the backend: only the slow lookup takes
+// any time, and as much as it was asked to.
+var latencies = map[string]registry.Latency{
+	"slow_ticket_lookup": func(arguments json.RawMessage) time.Duration {
+		var in struct {
+			Latency json.Number `json:"simulated_latency_ms"`
+		}
+		if json.Unmarshal(arguments, &in) != nil {
+			return 0
+		}
+		milliseconds, err := strconv.ParseInt(in.Latency.String(), 10, 64)
+		if err != nil || milliseconds > maxLatency.Milliseconds() {
+			return maxLatency
+		}
+		return time.Duration(milliseconds) * time.Millisecond
+	},
+}
+
+// maxLatency stands for every latency that a Duration cannot hold.
+const maxLatency = time.Duration(math.MaxInt64 / int64(time.Millisecond) * int64(time.Millisecond))
+
+type ticketInput struct {
+	TicketID string `json:"ticket_id"`
+}
+
+type noteInput struct {
+	TicketID string `json:"ticket_id"`
+	Note     string `json:"note"`
+}
+
+type pageInput struct {
+	Limit  int     `json:"limit"`
+	Cursor *string `json:"cursor"`
+}
+
+type ticketOutput struct {
+	Ticket Ticket `json:"ticket"`
+}
+
+type previewOutput struct {
+	TicketID    string `json:"ticket_id"`
+	WouldAppend string `json:"would_append"`
+	SideEffects int    `json:"side_effects"`
+}
+
+type recordOutput struct {
+	ReceiptID string `json:"receipt_id"`
+	TicketID  string `json:"ticket_id"`
+	Status    string `json:"status"`
+}
+
+type summary struct {
+	ID      string `json:"id"`
+	Status  string `json:"status"`
+	Subject string `json:"subject"`
+}
+
+type pageOutput struct {
+	Items      []summary `json:"items"`
+	NextCursor *string   `json:"next_cursor"`
+}
+
+func handlers(store *Store) map[string]registry.Handler {
+	get := func(id string) (ticketOutput, error) {
+		t, ok := store.Get(id)
+		if !ok {
+			return ticketOutput{}, notFound(id)
+		}
+		return ticketOutput{t}, nil
+	}
+	return map[string]registry.Handler{
+		"get_ticket": registry.Typed(func(_ context.Context, in ticketInput) (ticketOutput, error) {
+			return get(in.TicketID)
+		}),
+		"slow_ticket_lookup": registry.Typed(func(_ context.Context, in ticketInput) (ticketOutput, error) {
+			return get(in.TicketID)
+		}),
+		"preview_ticket_followup": registry.Typed(func(_ context.Context, in noteInput) (previewOutput, error) {
+			if _, ok := store.Get(in.TicketID); !ok {
+				return previewOutput{}, notFound(in.TicketID)
+			}
+			return previewOutput{TicketID: in.TicketID, WouldAppend: in.Note}, nil
+		}),
+		"record_ticket_followup": registry.Typed(func(_ context.Context, in noteInput) (recordOutput, error) {
+			effect := store.Append(in.TicketID, in.Note)
+			if effect == 0 {
+				return recordOutput{}, notFound(in.TicketID)
+			}
+			return recordOutput{"R-" + strconv.Itoa(effect), in.TicketID, "recorded"}, nil
+		}),
+		"list_tickets": registry.Typed(func(_ context.Context, in pageInput) (pageOutput, error) {
+			return page(store.List(), in)
+		}),
+	}
+}
+
+func notFound(id string) error {
+	return tool.Refusal(tool.TicketNotFound, struct {
+		TicketID string `json:"ticket_id"`
+	}{id}, "There is no ticket of this id.")
+}
+
+// page cuts one page out of the tickets. A cursor is the number of tickets
+// before the page, written as this function writes it; no other is taken.
+func page(tickets []Ticket, in pageInput) (pageOutput, error) {
+	start := 0
+	if in.Cursor != nil {
+		var err error
+		start, err = strconv.Atoi(*in.Cursor)
+		if err != nil || strconv.Itoa(start) != *in.Cursor || start < 1 || start >= len(tickets) {
+			return pageOutput{}, tool.Refusal(tool.InvalidCursor, struct {
+				Cursor string `json:"cursor"`
+			}{*in.Cursor}, "The cursor was not issued by list_tickets.")
+		}
+	}
+	end := min(start+in.Limit, len(tickets))
+	out := pageOutput{Items: make([]summary, 0, end-start)}
+	for _, t := range tickets[start:end] {
+		out.Items = append(out.Items, summary{t.ID, t.Status, t.Subject})
+	}
+	if end < len(tickets) {
+		next := strconv.Itoa(end)
+		out.NextCursor = &next
+	}
+	return out, nil
+}
+
+// Contracts returns the contracts of the five tools.
+func Contracts() []contract.Contract {
+	return []contract.Contract{
+		{
+			Definition: define("get_ticket",
+				"Read one support ticket by its exact id, such as T-102, with its follow-ups. Use it when the id is known. Changes nothing. Do not use it to search or to list tickets.",
+				`{"ticket_id":`+ticketIDSchema+`}`, `["ticket_id"]`, ticketOutputSchema),
+			Permission: readPermission,
+		},
+		{
+			Definition: define("list_tickets",
+				"List support tickets as summaries (id, status and subject), a page at a time. Use it to find a ticket. To go on, pass the next_cursor of the last page unchanged. Changes nothing. Do not use it to read one whole ticket.",
+				`{"limit":{"type":"integer","minimum":1,"maximum":5,"description":"how many tickets one page holds"},"cursor":{"type":"string","description":"next_cursor of the page before"}}`, `["limit"]`,
+				object(`{"items":{"type":"array","maxItems":5,"items":`+object(`{"id":{"type":"string"},"status":{"type":"string"},"subject":{"type":"string"}}`, `["id","status","subject"]`)+`},"next_cursor":{"type":["string","null"]}}`, `["items","next_cursor"]`)),
+			Permission: readPermission,
+		},
+		{
+			Definition: define("preview_ticket_followup",
+				"Show what record_ticket_followup would append to a support ticket. Use it before a person is asked to approve the follow-up. Changes nothing. Do not take its answer for a follow-up that was recorded.",
+				`{"ticket_id":`+ticketIDSchema+`,"note":`+noteSchema+`}`, `["ticket_id","note"]`,
+				object(`{"ticket_id":{"type":"string"},"would_append":{"type":"string"},"side_effects":{"type":"integer","minimum":0,"maximum":0}}`, `["ticket_id","would_append","side_effects"]`)),
+			Permission: readPermission,
+		},
+		{
+			Definition: define("record_ticket_followup",
+				"Append one approved follow-up to a support ticket. This tool writes data, requires ticket:write, and deduplicates repeated calls by action_id. Do not use it for previews.",
+				`{"ticket_id":`+ticketIDSchema+`,"note":`+noteSchema+`,"action_id":`+actionIDSchema+`}`, `["ticket_id","note","action_id"]`,
+				object(`{"receipt_id":{"type":"string"},"ticket_id":{"type":"string"},"status":{"type":"string","enum":["recorded"]}}`, `["receipt_id","ticket_id","status"]`)),
+			Permission:     writePermission,
+			Effect:         contract.Write,
+			Approval:       contract.ApprovalRequired,
+			IdempotencyKey: "action_id",
+		},
+		{
+			Definition: define("slow_ticket_lookup",
+				"Read one support ticket through a slow dependency. Use it only to see how a timeout is told; it may be retried. Changes nothing. Do not use it for ordinary reads, which get_ticket serves.",
+				`{"ticket_id":`+ticketIDSchema+`,"simulated_latency_ms":{"type":"integer","minimum":0,"description":"how long the dependency takes"}}`, `["ticket_id","simulated_latency_ms"]`, ticketOutputSchema),
+			Permission: readPermission,
+			Retry:      contract.RetryTransient,
+		},
+	}
+}
+
+const (
+	readPermission  = "ticket:read"
+	writePermission = "ticket:write"
+
+	ticketIDSchema = `{"type":"string","minLength":5}`
+	noteSchema     = `{"type":"string","minLength":1}`
+	actionIDSchema = `{"type":"string","minLength":6,"description":"stable for one action and all its repeats"}`
+)
+
+var ticketOutputSchema = object(`{"ticket":`+object(`{"id":{"type":"string"},"status":{"type":"string","enum":["open","waiting"]},"subject":{"type":"string"},"followups":{"type":"array","items":{"type":"string"}}}`, `["id","status","subject","followups"]`)+`}`, `["ticket"]`)
+
+// object writes the schema of an object that has these properties and no other.
+func object(properties, required string) string {
+	return `{"type":"object","properties":` + properties + `,"required":` + required + `,"additionalProperties":false}`
+}
+
+func define(name, description, properties, required, output string) tool.Definition {
+	return tool.Definition{
+		Name:         name,
+		Description:  description,
+		InputSchema:  json.RawMessage(object(properties, required)),
+		OutputSchema: json.RawMessage(output),
+		Strict:       true,
+	}
+}

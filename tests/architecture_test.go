@@ -1,0 +1,111 @@
+package tests
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rooms is the plan of the house: what each room may import of this project,
+// and which libraries it keeps to itself. A reason stands with every row.
+var rooms = []struct {
+	room    string
+	imports string // of this project, directly
+	reason  string
+}{
+	{"lab/tool", "", "the vocabulary stands on nothing"},
+	{"lab/jsonvalue", "", "one reading of JSON, for everyone above"},
+	{"lab/schema", "lab/tool lab/jsonvalue", "violations are vocabulary, numbers are exact"},
+	{"lab/contract", "lab/tool lab/jsonvalue", "a definition and its runtime; the registry compiles the schemas"},
+	{"lab/receipt", "lab/tool", "a receipt keeps an answer"},
+	{"lab/registry", "lab/tool lab/jsonvalue lab/schema lab/contract lab/receipt", "the controls"},
+	{"lab/ticket", "lab/tool lab/jsonvalue lab/contract lab/registry", "the demo backend and its surfaces"},
+	{"lab/dataset", "lab/tool lab/jsonvalue", "cases are vocabulary; evidence does not know the runtime"},
+	{"lab/eval", "lab/tool lab/dataset", "surfaces come in through interfaces"},
+	{"lab/report", "lab/tool lab/jsonvalue lab/dataset lab/eval", "rendering judges nothing"},
+	{"datasets", "", "it only embeds"},
+	{"cmd/lab", "datasets lab/tool lab/dataset lab/eval lab/report lab/registry lab/ticket", "evidence and runtime meet here"},
+	{"tests/bench", "datasets", "it times the command from outside"},
+	{"tests", "", "tests of the whole house"},
+}
+
+// kept are libraries that one room knows and no other.
+var kept = []struct{ library, room, reason string }{
+	{"github.com/spf13/cobra", "cmd/lab", "only the command line knows commands"},
+	{"github.com/xeipuuv/gojsonschema", "lab/schema", "it is not safe without the check before it"},
+	{"github.com/gowebpki/jcs", "lab/jsonvalue", "one canonical form"},
+	{"github.com/olekukonko/tablewriter", "lab/report", "tables are a format"},
+	{"github.com/mattn/go-isatty", "cmd/lab", "only the command line knows terminals"},
+	{"os/exec", "tests/bench", "the lab starts no process"},
+	{"net/http", "", "the lab dials nobody"},
+}
+
+const module = "agentlab/"
+
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+}
+
+func listPackages(t *testing.T) []goPackage {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Imports", module+"...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packages []goPackage
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p goPackage
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(p.ImportPath, module) {
+			packages = append(packages, p)
+		}
+	}
+	return packages
+}
+
+func TestRoomsImportWhatThePlanSays(t *testing.T) {
+	packages := listPackages(t)
+	if len(packages) < 10 {
+		t.Fatalf("only %d packages were listed", len(packages))
+	}
+	seen := make(map[string]bool)
+	for _, p := range packages {
+		room := strings.TrimPrefix(p.ImportPath, module)
+		seen[room] = true
+		at := slices.IndexFunc(rooms, func(r struct{ room, imports, reason string }) bool { return r.room == room })
+		if at < 0 {
+			t.Errorf("%s is not in the plan of the house", room)
+			continue
+		}
+		allowed := strings.Fields(rooms[at].imports)
+		for _, imported := range p.Imports {
+			if name, ours := strings.CutPrefix(imported, module); ours && !slices.Contains(allowed, name) {
+				t.Errorf("%s imports %s; it may not: %s", room, name, rooms[at].reason)
+			}
+			for _, k := range kept {
+				if room != k.room && (imported == k.library || strings.HasPrefix(imported, k.library+"/")) {
+					t.Errorf("%s imports %s, which belongs to %q: %s", room, imported, k.room, k.reason)
+				}
+			}
+		}
+		for _, name := range allowed {
+			if !slices.Contains(p.Imports, module+name) {
+				t.Errorf("%s no longer imports %s; take it off the plan", room, name)
+			}
+		}
+	}
+	for _, r := range rooms {
+		if !seen[r.room] {
+			t.Errorf("the plan names %s, which does not exist", r.room)
+		}
+	}
+}
