@@ -66,13 +66,14 @@ func ptr[T any](v T) *T { return &v }
 type lineReader struct {
 	source bytes.Reader
 	tokens jsontext.Decoder
+	line   []byte
 	syntax error // the fault that ended the line
 	note   func(field, reason string)
 }
 
 // decode reads one line. Where it noted a fault the case is of no use.
 func (r *lineReader) decode(line []byte) *Case {
-	r.syntax = nil
+	r.line, r.syntax = line, nil
 	r.source.Reset(line)
 	r.tokens.Reset(&r.source)
 
@@ -285,7 +286,10 @@ func (r *lineReader) rawObject() json.RawMessage {
 	if r.fail(err) {
 		return nil
 	}
-	return json.RawMessage(value.Clone())
+	// The tokenizer's bytes are its own, those of the line stay.
+	end := r.tokens.InputOffset()
+	start := end - int64(len(value))
+	return json.RawMessage(r.line[start:end:end])
 }
 
 // dotted writes a JSON Pointer the way a person writes a place in a case:

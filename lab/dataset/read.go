@@ -79,8 +79,8 @@ type Batch struct {
 	last      bool // the source ends with this batch
 }
 
-// Next returns the next batch, or io.EOF at the end of the last source. A
-// source that cannot be read is an error.
+// Next returns the next batch, or io.EOF itself at the end of the last source.
+// A source that cannot be read is an error, which may wrap io.EOF.
 func (r *Reader) Next() (Batch, error) {
 	for r.current == nil {
 		if r.source == len(r.sources) {

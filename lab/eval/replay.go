@@ -162,7 +162,7 @@ func (r *replay[Page]) read(ctx context.Context, todo, inOrder chan<- *job[Page]
 			return ctx.Err()
 		}
 		batch, err := r.plan.Cases.Next()
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF {
 			return nil
 		}
 		if err != nil {

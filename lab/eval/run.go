@@ -12,6 +12,7 @@
 package eval
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,6 +52,9 @@ const actorID = "case-actor"
 // Play replays proposals on a fresh session of a surface and grades what came
 // of them. An error means that the case could not run; it is never a grade.
 func Play(ctx context.Context, surface tool.Surface, c *dataset.Case, proposals []tool.Proposal) (Run, error) {
+	if err := ctx.Err(); err != nil {
+		return Run{}, err
+	}
 	session, err := surface.Open(ctx)
 	if err != nil {
 		return Run{}, fmt.Errorf("case %s: %s: %w", c.ID, surface.Name(), err)
@@ -105,9 +109,29 @@ func settle(result *tool.Result) {
 // it is one that has a single reading. The result is a copy: what a surface
 // answers with may be its own.
 func compact(document json.RawMessage) (json.RawMessage, bool) {
-	out, err := jsontext.AppendFormat(make([]byte, 0, len(document)), document, jsontext.PreserveRawStrings(true))
-	if err != nil {
+	if !jsontext.Value(document).IsValid() {
 		return nil, false
 	}
+	out := bytes.Clone(document)
+	if isSpaced(document) {
+		out, _ = jsontext.AppendFormat(out[:0], document, jsontext.PreserveRawStrings(true))
+	}
 	return out, true
+}
+
+// isSpaced reports whether a JSON document has white space between its tokens.
+// Most surfaces write none, and looking is cheaper than formatting.
+func isSpaced(document json.RawMessage) bool {
+	inString := false
+	for i := 0; i < len(document); i++ {
+		switch c := document[i]; {
+		case c == '"':
+			inString = !inString
+		case c == '\\':
+			i++
+		case c <= ' ' && !inString:
+			return true
+		}
+	}
+	return false
 }

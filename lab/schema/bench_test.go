@@ -217,7 +217,7 @@ func decode(tb testing.TB, text string) any {
 	return value
 }
 
-// encode writes a value for a message of a test.
+// encode writes a schema that a test puts together.
 func encode(value any) string {
 	text, _ := json.Marshal(value)
 	return string(text)

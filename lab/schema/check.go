@@ -62,8 +62,8 @@ type edge struct {
 
 // pattern is a translated regular expression.
 type pattern struct {
-	source, re2 string
-	size        int
+	re2  string
+	size int // of its program
 }
 
 // checker walks a document by its structural keywords only. What stands in
@@ -411,7 +411,7 @@ func (c *checker) pattern(n *node, source string) (pattern, error) {
 	if c.programs += size; c.programs > maxPrograms {
 		return pattern{}, c.unsupported("the patterns of the document are too large to be matched safely")
 	}
-	p := pattern{source, re2, size}
+	p := pattern{re2, size}
 	c.quote(re2, source)
 	n.extra[slot(kindString)] += size
 	return p, nil

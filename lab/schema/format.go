@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -20,37 +21,47 @@ var formats = map[string]func(string) bool{
 	"ipv6":                  isIPv6,         // RFC 4291, 2.2
 	"uri":                   isURI,          // RFC 3986, 3
 	"uri-reference":         isURIReference, // RFC 3986, 4.1
-	"uuid":                  uuidText.MatchString,
-	"json-pointer":          pointerText.MatchString,         // RFC 6901, 3
-	"relative-json-pointer": relativePointerText.MatchString, // draft-handrews-relative-json-pointer-01
+	"uuid":                  matches(uuidText),
+	"json-pointer":          matches(pointerText),         // RFC 6901, 3
+	"relative-json-pointer": matches(relativePointerText), // draft-handrews-relative-json-pointer-01
+}
+
+// grammar compiles a pattern when it is first needed: most programs need few
+// of them, and all of them cost as much as the rest of a short run's start.
+func grammar(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
+func matches(pattern func() *regexp.Regexp) func(string) bool {
+	return func(s string) bool { return pattern().MatchString(s) }
 }
 
 var (
-	dateText            = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
-	timeText            = regexp.MustCompile(`^([0-9]{2}:[0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:[Zz]|[+-]([0-9]{2}):([0-9]{2}))$`)
-	uuidText            = regexp.MustCompile(`^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
-	pointerText         = regexp.MustCompile(`^(?:/(?:[^~/]|~[01])*)*$`)
-	relativePointerText = regexp.MustCompile(`^(?:0|[1-9][0-9]*)(?:#|(?:/(?:[^~/]|~[01])*)*)$`)
-	labelText           = regexp.MustCompile(`^[0-9A-Za-z](?:[0-9A-Za-z-]*[0-9A-Za-z])?$`)
-	localText           = regexp.MustCompile("^(?:[0-9A-Za-z!#$%&'*+/=?^_`{|}~-]+(?:\\.[0-9A-Za-z!#$%&'*+/=?^_`{|}~-]+)*" +
+	dateText            = grammar(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
+	timeText            = grammar(`^([0-9]{2}:[0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:[Zz]|[+-]([0-9]{2}):([0-9]{2}))$`)
+	uuidText            = grammar(`^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
+	pointerText         = grammar(`^(?:/(?:[^~/]|~[01])*)*$`)
+	relativePointerText = grammar(`^(?:0|[1-9][0-9]*)(?:#|(?:/(?:[^~/]|~[01])*)*)$`)
+	labelText           = grammar(`^[0-9A-Za-z](?:[0-9A-Za-z-]*[0-9A-Za-z])?$`)
+	localText           = grammar("^(?:[0-9A-Za-z!#$%&'*+/=?^_`{|}~-]+(?:\\.[0-9A-Za-z!#$%&'*+/=?^_`{|}~-]+)*" +
 		`|"(?:[ !#-\[\]-~]|\\[ -~])*")$`)
 
 	// The groups: scheme, authority, path, query, fragment (RFC 3986, B).
-	uriText       = regexp.MustCompile(`^(?:([A-Za-z][0-9A-Za-z+.-]*):)?(//[^/?#]*)?([^?#]*)(\?[^#]*)?(#.*)?$`)
-	authorityText = regexp.MustCompile(`^//(?:(?:[0-9A-Za-z._~!$&'()*+,;=:-]|%[0-9A-Fa-f]{2})*@)?` +
+	uriText       = grammar(`^(?:([A-Za-z][0-9A-Za-z+.-]*):)?(//[^/?#]*)?([^?#]*)(\?[^#]*)?(#.*)?$`)
+	authorityText = grammar(`^//(?:(?:[0-9A-Za-z._~!$&'()*+,;=:-]|%[0-9A-Fa-f]{2})*@)?` +
 		`(\[[^\]]*\]|(?:[0-9A-Za-z._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::[0-9]*)?$`)
-	futureText = regexp.MustCompile(`^[Vv][0-9A-Fa-f]+\.[0-9A-Za-z._~!$&'()*+,;=:-]+$`)
-	pathText   = regexp.MustCompile(`^(?:[0-9A-Za-z._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*$`)
-	tailText   = regexp.MustCompile(`^(?:[0-9A-Za-z._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*$`)
+	futureText = grammar(`^[Vv][0-9A-Fa-f]+\.[0-9A-Za-z._~!$&'()*+,;=:-]+$`)
+	pathText   = grammar(`^(?:[0-9A-Za-z._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*$`)
+	tailText   = grammar(`^(?:[0-9A-Za-z._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*$`)
 )
 
 func isDate(s string) bool {
 	_, err := time.Parse("2006-01-02", s)
-	return err == nil && dateText.MatchString(s)
+	return err == nil && dateText().MatchString(s)
 }
 
 func isTime(s string) bool {
-	m := timeText.FindStringSubmatch(s)
+	m := timeText().FindStringSubmatch(s)
 	if m == nil {
 		return false
 	}
@@ -81,7 +92,7 @@ func isHostname(s string) bool {
 		return false
 	}
 	for label := range strings.SplitSeq(s, ".") {
-		if len(label) > 63 || !labelText.MatchString(label) {
+		if len(label) > 63 || !labelText().MatchString(label) {
 			return false
 		}
 	}
@@ -100,7 +111,7 @@ func isIPv6(s string) bool {
 
 func isEmail(s string) bool {
 	at := strings.LastIndexByte(s, '@')
-	if at < 1 || at > 64 || !localText.MatchString(s[:at]) {
+	if at < 1 || at > 64 || !localText().MatchString(s[:at]) {
 		return false
 	}
 	domain := s[at+1:]
@@ -115,17 +126,17 @@ func isEmail(s string) bool {
 }
 
 func isURI(s string) bool {
-	m := uriText.FindStringSubmatch(s)
+	m := uriText().FindStringSubmatch(s)
 	return m != nil && m[1] != "" && isURIReference(s)
 }
 
 func isURIReference(s string) bool {
-	m := uriText.FindStringSubmatch(s)
-	if m == nil || !pathText.MatchString(m[3]) {
+	m := uriText().FindStringSubmatch(s)
+	if m == nil || !pathText().MatchString(m[3]) {
 		return false
 	}
 	for _, tail := range m[4:] {
-		if tail != "" && !tailText.MatchString(tail[1:]) {
+		if tail != "" && !tailText().MatchString(tail[1:]) {
 			return false
 		}
 	}
@@ -134,13 +145,13 @@ func isURIReference(s string) bool {
 		segment, _, _ := strings.Cut(m[3], "/")
 		return m[1] != "" || !strings.Contains(segment, ":")
 	}
-	authority := authorityText.FindStringSubmatch(m[2])
+	authority := authorityText().FindStringSubmatch(m[2])
 	if authority == nil {
 		return false
 	}
 	if host, ok := strings.CutPrefix(authority[1], "["); ok {
 		host = strings.TrimSuffix(host, "]")
-		return isIPv6(host) || futureText.MatchString(host)
+		return isIPv6(host) || futureText().MatchString(host)
 	}
 	return true
 }

@@ -51,21 +51,21 @@ var seed = func() (tickets [Size]Ticket) {
 // Store is a support-ticket store in memory with a ledger of its effects. It
 // is safe for concurrent use.
 type Store struct {
-	mu      sync.Mutex
-	tickets *[Size]Ticket // the seed's, until the first write
-	ledger  []tool.Effect
+	mu        sync.Mutex
+	followups map[string][]string // by ticket id; all else is as the seed has it
+	ledger    []tool.Effect
 }
 
 // NewStore returns a store of the tickets T-101 to T-125: every third one,
 // from T-103 on, is waiting, the others are open.
-func NewStore() *Store { return &Store{tickets: &seed} }
+func NewStore() *Store { return new(Store) }
 
 // Get returns a ticket, and whether there is one of exactly this id.
 func (s *Store) Get(id string) (Ticket, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if held := s.find(id); held != nil {
-		return copyOf(held), true
+	if i := find(id); i >= 0 {
+		return s.ticket(i), true
 	}
 	return Ticket{}, false
 }
@@ -75,8 +75,8 @@ func (s *Store) List() []Ticket {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tickets := make([]Ticket, 0, Size)
-	for i := range s.tickets {
-		tickets = append(tickets, copyOf(&s.tickets[i]))
+	for i := range seed {
+		tickets = append(tickets, s.ticket(i))
 	}
 	return tickets
 }
@@ -87,15 +87,13 @@ func (s *Store) List() []Ticket {
 func (s *Store) Append(id, note string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.find(id) == nil {
+	if find(id) < 0 {
 		return 0
 	}
-	if s.tickets == &seed {
-		own := seed
-		s.tickets = &own
+	if s.followups == nil {
+		s.followups = make(map[string][]string)
 	}
-	held := s.find(id)
-	held.Followups = append(held.Followups, note)
+	s.followups[id] = append(s.followups[id], note)
 	return s.book(id)
 }
 
@@ -126,17 +124,15 @@ func (s *Store) EffectCount() int {
 	return len(s.ledger)
 }
 
-func (s *Store) find(id string) *Ticket {
-	for i := range s.tickets {
-		if s.tickets[i].ID == id {
-			return &s.tickets[i]
-		}
-	}
-	return nil
+// ticket returns a copy of the ticket at an index of the seed.
+func (s *Store) ticket(i int) Ticket {
+	t := seed[i]
+	held := s.followups[t.ID]
+	t.Followups = append(make([]string, 0, len(held)), held...)
+	return t
 }
 
-func copyOf(held *Ticket) Ticket {
-	t := *held
-	t.Followups = append(make([]string, 0, len(held.Followups)), held.Followups...)
-	return t
+// find returns the index of a ticket in the seed, or -1.
+func find(id string) int {
+	return slices.IndexFunc(seed[:], func(t Ticket) bool { return t.ID == id })
 }

@@ -1,0 +1,115 @@
+package dataset_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"agentlab/datasets"
+	"agentlab/lab/dataset"
+)
+
+func FuzzDecode(f *testing.F) {
+	for line := range bytes.Lines(datasets.ToolCases) {
+		f.Add(line)
+	}
+	for _, seed := range []string{
+		"", "\n", "\r\n \t\r", full, good + "\n" + full, good + good, "{}", "[]", "null\n1\n", "\ufeff" + good,
+		good[:100], strings.Replace(good, "c1", "\xff", 1), strings.Replace(good, "c1", `\ud800`, 1),
+		strings.Replace(good, `"ok":true`, `"ok":true,"\u001b":[{"a":}]`, 1),
+		strings.Replace(good, `"ok":true`, `"ok":true,"output_keys":["a",1,1,"a"],"output_count":1e1000000000`, 1),
+		strings.Repeat("[", 20_000), `{"case_id":"\u0000","case_id":1}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if len(text) > 100_000 {
+			return // it might be more than one batch
+		}
+		batch, err := dataset.Open(opened("cases.jsonl", func() io.Reader { return atOnce(text) })).Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoded := batch.Decode()
+		checkFaults(t, text, decoded)
+		for _, line := range decoded.Lines {
+			checkCase(t, line.Case)
+		}
+		// Every line that is not blank is a case or has a fault.
+		faulty := make(map[int]bool)
+		for _, fault := range decoded.Faults {
+			faulty[fault.Line] = true
+		}
+		if decoded.Total > len(decoded.Faults) {
+			return
+		}
+		filled := 0
+		for line := range bytes.Lines(text) {
+			if len(bytes.Trim(line, " \t\r\n")) > 0 {
+				filled++
+			}
+		}
+		if len(decoded.Lines)+len(faulty) != filled {
+			t.Errorf("%d cases and %d lines with faults of %d lines", len(decoded.Lines), len(faulty), filled)
+		}
+	})
+}
+
+// atOnce is a reader that gives everything, and its end, in one read.
+type atOnce []byte
+
+func (a atOnce) Read(b []byte) (int, error) { return copy(b, a), io.EOF }
+
+func checkFaults(t *testing.T, text []byte, decoded dataset.Decoded) {
+	t.Helper()
+	if len(decoded.Faults) != min(decoded.Total, dataset.MaxFaults) {
+		t.Errorf("%d faults of %d are told", len(decoded.Faults), decoded.Total)
+	}
+	last := 1
+	for _, fault := range decoded.Faults {
+		if fault.Line < last || fault.Line > bytes.Count(text, []byte("\n"))+1 || fault.Reason == "" {
+			t.Errorf("%v after a fault of line %d", fault, last)
+		}
+		last = fault.Line
+		if strings.ContainsFunc(fault.String(), func(c rune) bool { return !unicode.IsPrint(c) }) {
+			t.Errorf("a terminal would obey %q", fault)
+		}
+	}
+}
+
+// checkCase holds what whoever replays a case relies on.
+func checkCase(t *testing.T, c *dataset.Case) {
+	t.Helper()
+	if n := utf8.RuneCountInString(c.ID); n < 1 || n > dataset.MaxIDLength || !utf8.ValidString(c.ID) || c.Intent == "" {
+		t.Errorf("id %q, intent %q", c.ID, c.Intent)
+	}
+	if len(c.Baseline) == 0 || len(c.Candidate) == 0 || c.Permissions == nil {
+		t.Errorf("%s: %v, %v, %v", c.ID, c.Baseline, c.Candidate, c.Permissions)
+	}
+	for _, proposal := range append(c.Baseline, c.Candidate...) {
+		if !json.Valid(proposal.Arguments) || !utf8.Valid(proposal.Arguments) || proposal.Arguments[0] != '{' ||
+			bytes.ContainsRune(proposal.Arguments, '\n') {
+			t.Errorf("%s: arguments %q", c.ID, proposal.Arguments)
+		}
+	}
+	counts := []int{c.Expected.SideEffectCount}
+	if c.Expected.OutputCount != nil {
+		counts = append(counts, *c.Expected.OutputCount)
+	}
+	for _, count := range counts {
+		if count < 0 || count > dataset.MaxCount {
+			t.Errorf("%s: a count of %d", c.ID, count)
+		}
+	}
+	seen := make(map[string]bool)
+	for _, key := range c.Expected.OutputKeys {
+		if seen[key] {
+			t.Errorf("%s: %q is expected twice", c.ID, key)
+		}
+		seen[key] = true
+	}
+}

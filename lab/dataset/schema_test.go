@@ -1,0 +1,290 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"agentlab/datasets"
+	"agentlab/lab/jsonvalue"
+	"agentlab/lab/schema"
+)
+
+// The JSON Schema and the field tables name the same fields, and require the
+// same.
+func TestSchemaNamesTheFields(t *testing.T) {
+	type object struct {
+		AdditionalProperties *bool
+		Properties           map[string]json.RawMessage
+		Required             []string
+	}
+	var document struct {
+		object
+		Definitions struct {
+			Calls struct{ Items object }
+		}
+	}
+	if err := json.Unmarshal(datasets.ToolCasesSchema, &document); err != nil {
+		t.Fatal(err)
+	}
+	var expected object
+	if err := json.Unmarshal(document.Properties["expected"], &expected); err != nil {
+		t.Fatal(err)
+	}
+	for _, place := range []struct {
+		name   string
+		schema object
+		table  map[string]bool
+	}{
+		{"case", document.object, requiredFields(caseFields)},
+		{"proposal", document.Definitions.Calls.Items, requiredFields(proposalFields)},
+		{"expected", expected, requiredFields(expectedFields)},
+	} {
+		named := make(map[string]bool)
+		for name := range place.schema.Properties {
+			named[name] = slices.Contains(place.schema.Required, name)
+		}
+		if diff := cmp.Diff(place.table, named); diff != "" {
+			t.Errorf("%s: which fields are required (-table +schema):\n%s", place.name, diff)
+		}
+		if closed := place.schema.AdditionalProperties; closed == nil || *closed {
+			t.Errorf("%s: the schema allows other fields", place.name)
+		}
+	}
+}
+
+// requiredFields says of each field of a table whether it is required.
+func requiredFields[T any](table []field[T]) map[string]bool {
+	required := make(map[string]bool)
+	for _, f := range table {
+		required[f.name] = f.required
+	}
+	return required
+}
+
+// verdicts says whether a line is right to the schema and to the loader.
+func verdicts(t interface{ Fatalf(string, ...any) }, cases *schema.Schema, line []byte) (bySchema, byLoader bool, why string) {
+	value, err := jsonvalue.Decode(line)
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	violations := cases.Validate(value)
+	decoded := Batch{firstLine: 1, lines: line}.Decode()
+	if len(decoded.Lines)+min(decoded.Total, 1) != 1 {
+		t.Fatalf("%s: %d cases and %d faults", line, len(decoded.Lines), decoded.Total)
+	}
+	return violations == nil, decoded.Total == 0, fmt.Sprintf("schema: %v\nloader: %v", violations, decoded.Faults)
+}
+
+func compileCases(t testing.TB) *schema.Schema {
+	t.Helper()
+	cases, err := schema.Compile(datasets.ToolCasesSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+func shippedLines() [][]byte {
+	return bytes.Split(bytes.TrimSpace(datasets.ToolCases), []byte("\n"))
+}
+
+func TestSchemaAgrees(t *testing.T) {
+	line := strings.TrimSpace(caseLine("c1"))
+	grader := func(member string) string {
+		return strings.Replace(line, `"ok":true`, `"ok":true,`+member, 1)
+	}
+	tests := []struct {
+		line string
+		want bool
+	}{
+		{line, true},
+		{`{}`, false},
+		{`[]`, false},
+		{`null`, false},
+		{strings.Replace(line, `"c1"`, `""`, 1), false},
+		{strings.Replace(line, `c1`, strings.Repeat("é", MaxIDLength), 1), true},
+		{strings.Replace(line, `c1`, strings.Repeat("é", MaxIDLength+1), 1), false},
+		{strings.Replace(line, `c1`, strings.Repeat("😀", MaxIDLength), 1), true},
+		{strings.Replace(line, `"intent":"Read."`, `"intent":""`, 1), false},
+		{strings.Replace(line, `"actor_permissions":[]`, `"actor_permissions":["a","a"]`, 1), true},
+		{strings.Replace(line, `"actor_permissions":[]`, `"actor_permissions":[""]`, 1), false},
+		{strings.Replace(line, `"name":"b"`, `"name":""`, 1), true},
+		{strings.Replace(line, `[{"name":"b","arguments":{}}]`, `[]`, 1), false},
+		{strings.Replace(line, `{"name":"b","arguments":{}}`, `{"name":"b"}`, 1), false},
+		{strings.Replace(line, `{"name":"b","arguments":{}}`, `{"name":"b","arguments":{},"id":1}`, 1), false},
+		{strings.Replace(line, `{"name":"b","arguments":{}}`, `{"name":"b","arguments":{"deep":[{"er":[[]]}]}}`, 1), true},
+		{grader(`"output_keys":[]`), true},
+		{grader(`"output_keys":["",""]`), false},
+		{grader(`"output_keys":["a","A"]`), true},
+		{grader(`"output_keys":[1,1]`), false},
+		{grader(`"error_code":""`), false},
+		{grader(`"error_code":"no_such_code"`), true},
+		{grader(`"error_code":null`), false},
+		{grader(`"output_count":0`), true},
+		{grader(`"output_count":-0`), true},
+		{grader(`"output_count":-0.0e7`), true},
+		{grader(`"output_count":1e9`), true},
+		{grader(`"output_count":10.0e8`), true},
+		{grader(`"output_count":1000000001`), false},
+		{grader(`"output_count":1000000000.0000000001`), false},
+		{grader(`"output_count":0.99999999999999999999`), false},
+		{grader(`"output_count":1e-400`), false},
+		{grader(`"output_count":1e400`), false},
+		{grader(`"output_count":-1`), false},
+		{grader(`"output_count":"1"`), false},
+		{grader(`"output_count":null`), false},
+		{grader(`"outputcount":1`), false},
+	}
+	cases := compileCases(t)
+	for _, test := range tests {
+		bySchema, byLoader, why := verdicts(t, cases, []byte(test.line))
+		if bySchema != test.want || byLoader != test.want {
+			t.Errorf("%s\nwant %v\n%s", test.line, test.want, why)
+		}
+	}
+	for _, shipped := range shippedLines() {
+		if bySchema, byLoader, why := verdicts(t, cases, shipped); !bySchema || !byLoader {
+			t.Errorf("%s\n%s", shipped, why)
+		}
+	}
+}
+
+// However a shipped case is changed, the schema and the loader agree.
+func TestSchemaAgreesOnMutations(t *testing.T) {
+	cases := compileCases(t)
+	lines := shippedLines()
+	valid, invalid := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		tree, err := jsonvalue.Decode(rapid.SampledFrom(lines).Draw(t, "line"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range rapid.IntRange(1, 3).Draw(t, "mutations") {
+			tree = mutate(t, tree)
+		}
+		line, err := json.Marshal(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bySchema, byLoader, why := verdicts(t, cases, line)
+		if bySchema != byLoader {
+			t.Fatalf("%s\n%s", line, why)
+		}
+		if byLoader {
+			valid++
+		} else {
+			invalid++
+		}
+	})
+	if valid == 0 || invalid == 0 {
+		t.Errorf("%d lines were right and %d wrong: the mutations show nothing", valid, invalid)
+	}
+}
+
+// place is a value within a tree.
+type place struct {
+	value any
+	set   func(any) // replaces it
+	// remove takes it out of what holds it; nil for the root.
+	remove func()
+	// inArguments: the schema says nothing of it, but cannot compare a number
+	// that a double cannot hold.
+	inArguments bool
+}
+
+// places lists every value of a tree, in one order.
+func places(root *any) []place {
+	var all []place
+	var walk func(p place)
+	walk = func(p place) {
+		all = append(all, p)
+		switch v := p.value.(type) {
+		case []any:
+			for i := range v {
+				remove := func() { p.set(slices.Delete(slices.Clone(v), i, i+1)) }
+				walk(place{v[i], func(x any) { v[i] = x }, remove, p.inArguments})
+			}
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				set := func(x any) { v[name] = x }
+				walk(place{v[name], set, func() { delete(v, name) }, p.inArguments || name == "arguments"})
+			}
+		}
+	}
+	walk(place{value: *root, set: func(x any) { *root = x }})
+	return all
+}
+
+var (
+	someNames = []string{"ok", "side_effect_count", "error_code", "retryable", "replayed", "output_keys", "output_count",
+		"has_next_cursor", "case_id", "intent", "name", "arguments", "expected", "Name", "ok ", "", "é", "items"}
+	someTexts   = []string{"", "a", "b", " ", "é", "\x00", "<&>", strings.Repeat("é", MaxIDLength), strings.Repeat("é", MaxIDLength+1)}
+	someDoubles = []json.Number{"0", "-0", "-0.0", "1", "1.0", "1e0", "10e-1", "2.50e1", "-1", "0.5", "3", "999999999",
+		"1000000000", "1e9", "1000000000.0", "1000000001", "1e10", "9007199254740992", "1e300", "5e-324"}
+	someDecimals = []json.Number{"9007199254740993", "1e400", "1e-400", "0.99999999999999999999", "1.00000000000000000001",
+		"1000000000.0000000001", "999999999.99999999999"}
+)
+
+func mutate(t *rapid.T, root any) any {
+	all := places(&root)
+	p := all[rapid.IntRange(0, len(all)-1).Draw(t, "place")]
+	switch change := rapid.SampledFrom([]string{"drop", "add", "replace", "repeat"}).Draw(t, "change"); {
+	case change == "drop" && p.remove != nil:
+		p.remove()
+	case change == "add":
+		added := anyValue(t, p.inArguments)
+		switch v := p.value.(type) {
+		case []any:
+			p.set(append(slices.Clone(v), added))
+		case map[string]any:
+			v[rapid.SampledFrom(someNames).Draw(t, "name")] = added
+		default:
+			p.set(added)
+		}
+	case change == "repeat":
+		if v, ok := p.value.([]any); ok && len(v) > 0 {
+			p.set(append(slices.Clone(v), v[0]))
+		}
+	default:
+		p.set(anyValue(t, p.inArguments))
+	}
+	return root
+}
+
+func anyValue(t *rapid.T, inArguments bool) any {
+	switch rapid.SampledFrom([]string{"null", "boolean", "text", "number", "array", "object", "call"}).Draw(t, "kind") {
+	case "boolean":
+		return rapid.Bool().Draw(t, "boolean")
+	case "text":
+		return rapid.SampledFrom(someTexts).Draw(t, "text")
+	case "number":
+		numbers := someDoubles
+		if !inArguments {
+			numbers = slices.Concat(someDoubles, someDecimals)
+		}
+		return rapid.SampledFrom(numbers).Draw(t, "number")
+	case "array":
+		return anySlice(rapid.SliceOfN(rapid.SampledFrom(someTexts), 0, 3).Draw(t, "texts"))
+	case "object":
+		return map[string]any{}
+	case "call":
+		return map[string]any{"name": "tool", "arguments": map[string]any{}}
+	}
+	return nil
+}
+
+func anySlice(texts []string) []any {
+	items := []any{}
+	for _, text := range texts {
+		items = append(items, text)
+	}
+	return items
+}
