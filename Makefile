@@ -7,8 +7,8 @@ GO ?= go
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## build bin/lab
-	$(GO) build -o bin/lab ./cmd/lab
+build: ## build bin/lab, which needs nothing else on the machine
+	CGO_ENABLED=0 $(GO) build -o bin/lab ./cmd/lab
 
 run: ## replay the shipped cases
 	$(GO) run ./cmd/lab tool-eval

@@ -23,7 +23,7 @@ var rooms = []struct {
 	{"lab/contract", "lab/tool lab/jsonvalue", "a definition and its runtime; the registry compiles the schemas"},
 	{"lab/receipt", "lab/tool", "a receipt keeps an answer"},
 	{"lab/registry", "lab/tool lab/jsonvalue lab/schema lab/contract lab/receipt", "the controls"},
-	{"lab/ticket", "lab/tool lab/jsonvalue lab/contract lab/registry", "the demo backend and its surfaces"},
+	{"lab/ticket", "lab/tool lab/jsonvalue lab/contract lab/receipt lab/registry", "the demo backend and its surfaces"},
 	{"lab/dataset", "lab/tool lab/jsonvalue", "cases are vocabulary; evidence does not know the runtime"},
 	{"lab/eval", "lab/tool lab/dataset", "surfaces come in through interfaces"},
 	{"lab/report", "lab/tool lab/jsonvalue lab/dataset lab/eval", "rendering judges nothing"},

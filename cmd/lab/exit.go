@@ -8,7 +8,10 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
+
+	"agentlab/lab/report"
 )
 
 // The exit codes, as "lab help exit-codes" tells them.
@@ -51,14 +54,24 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 			code = exitCouldNotRun
 		}
 	}()
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		// Little is alive at a time: a short run ends before it has to collect,
+		// and a long one collects when it nears the limit.
+		debug.SetGCPercent(800)
+		debug.SetMemoryLimit(96 << 20)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
 
-	root := newRoot(stdout, stderr)
+	out := &firstError{w: stdout}
+	root := newRoot(out, stderr)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if out.err != nil {
+		err = couldNotRun(fmt.Errorf("write to stdout: %w", out.err))
+	}
 	if err == nil {
 		return exitPassed
 	}
@@ -72,7 +85,25 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 		exit = &exitError{exitUsage, fmt.Errorf("%w\nRun 'lab --help' for usage", err)}
 	}
 	if exit.err != nil {
-		fmt.Fprintln(stderr, "lab:", exit.err)
+		fmt.Fprint(stderr, "lab: ")
+		for line := range strings.SplitSeq(exit.Error(), "\n") {
+			fmt.Fprintln(stderr, report.Visible(line))
+		}
 	}
 	return exit.code
+}
+
+// firstError remembers the first error of a writer, so that no command has to
+// look at each of its writes to stdout.
+type firstError struct {
+	w   io.Writer
+	err error
+}
+
+func (f *firstError) Write(p []byte) (int, error) {
+	n, err := f.w.Write(p)
+	if f.err == nil {
+		f.err = err
+	}
+	return n, err
 }

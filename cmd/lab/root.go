@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,11 +25,34 @@ model, needs no network and no key.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
+		RunE:          showHelp,
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetVersionTemplate("lab {{.Version}}\n")
 	root.AddCommand(newToolEval(), newSurfaces(), newSchema(), newVersion())
 	root.AddCommand(topics()...)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Args = isTopic
+		case "completion":
+			cmd.RunE = showHelp
+		}
+	}
 	return root
+}
+
+// showHelp is what a command does that only holds others. Without it cobra
+// takes any argument for a wish for help.
+func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+// isTopic refuses what "lab help" knows nothing of.
+func isTopic(cmd *cobra.Command, args []string) error {
+	if _, rest, err := cmd.Root().Find(args); err != nil || len(rest) > 0 {
+		return fmt.Errorf("unknown help topic %q", strings.Join(args, " "))
+	}
+	return nil
 }

@@ -31,13 +31,12 @@ func newSchema() *cobra.Command {
 		Example:   "  lab schema cases > tool-cases.schema.json",
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: names,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Run: func(cmd *cobra.Command, args []string) {
 			for _, s := range schemas {
 				if s.name == args[0] {
-					return written(cmd.OutOrStdout().Write(s.document))
+					cmd.OutOrStdout().Write(s.document)
 				}
 			}
-			return nil
 		},
 	}
 	for _, s := range schemas {

@@ -33,6 +33,9 @@ type toolEval struct {
 	quiet     bool
 }
 
+// maxWorkers is more than any machine has cores for; each worker takes memory.
+const maxWorkers = 1024
+
 // formats are what stdout can be given, by the value of --format.
 var formats = map[string]func(io.Writer, *eval.Comparison, []report.Row) error{
 	"text": report.Text,
@@ -61,6 +64,11 @@ and nothing about how well a model proposes.`,
   lab tool-eval --check reports                   fail where the committed reports are stale`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range []string{"check", "out"} {
+				if flag := cmd.Flag(name); flag.Changed && flag.Value.String() == "" {
+					return usageError(fmt.Errorf("--%s names no directory", name))
+				}
+			}
 			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -96,7 +104,7 @@ func (o *toolEval) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return usageError(err)
 	}
-	plan, err := o.plan(selected, stderr)
+	plan, err := o.plan(ctx, selected, stderr)
 	if err != nil {
 		return err
 	}
@@ -113,6 +121,9 @@ func (o *toolEval) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	defer set.Discard()
 	comparison, err := eval.Replay(ctx, plan, set.NewPage, (*report.Page).Add, set.Deliver)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		return o.replayError(err)
 	}
@@ -122,14 +133,22 @@ func (o *toolEval) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := set.Publish(comparison); err != nil {
 		return couldNotRun(err)
 	}
-	if err := render(stdout, comparison, set.Rows()); err != nil {
-		return couldNotRun(fmt.Errorf("write to stdout: %w", err))
-	}
+	said := "reports: " + dir
+	var outdated error
 	if o.check != "" {
-		return o.checked(dir, comparison.GatePassed(), stderr)
+		said = "reports in " + o.check + " are up to date"
+		outdated = checked(dir, o.check)
+		// Now, for a pipe that nobody reads ends the process at its first write.
+		os.RemoveAll(dir)
 	}
-	if !o.quiet {
-		fmt.Fprintln(stderr, "reports:", o.out)
+	if err := render(stdout, comparison, set.Rows()); err != nil {
+		return couldNotRun(err)
+	}
+	switch {
+	case outdated != nil:
+		return outdated
+	case !o.quiet:
+		fmt.Fprintln(stderr, report.Visible(said))
 	}
 	if !comparison.GatePassed() {
 		return errGateFailed
@@ -138,19 +157,14 @@ func (o *toolEval) run(ctx context.Context, stdout, stderr io.Writer) error {
 }
 
 // checked compares the fresh reports with the committed ones.
-func (o *toolEval) checked(fresh string, gatePassed bool, stderr io.Writer) error {
-	err := report.Check(fresh, o.check)
+func checked(fresh, committed string) error {
+	err := report.Check(fresh, committed)
 	var stale *report.Stale
 	switch {
 	case errors.As(err, &stale):
 		return &exitError{exitGateFailed, err}
 	case err != nil:
 		return couldNotRun(err)
-	case !gatePassed:
-		return errGateFailed
-	}
-	if !o.quiet {
-		fmt.Fprintf(stderr, "reports in %s are up to date\n", o.check)
 	}
 	return nil
 }
@@ -160,12 +174,14 @@ func (o *toolEval) replayError(err error) error {
 	var invalid *dataset.Invalid
 	switch {
 	case errors.As(err, &invalid):
-		// Each line stands by itself, so that an editor can jump to it.
-		return usageError(fmt.Errorf("the dataset has %d faults\n%w", invalid.Total, err))
+		// Each fault stands on a line by itself, so that an editor can jump to it.
+		noun := "faults"
+		if invalid.Total == 1 {
+			noun = "fault"
+		}
+		return usageError(fmt.Errorf("the dataset has %d %s\n%w", invalid.Total, noun, err))
 	case errors.Is(err, eval.ErrNoCase):
 		return usageError(fmt.Errorf("no case matches --case %q", o.patterns))
-	case errors.Is(err, context.Canceled):
-		return err
 	case errors.Is(err, dataset.ErrUnreadable):
 		return usageError(err)
 	}
@@ -173,7 +189,7 @@ func (o *toolEval) replayError(err error) error {
 }
 
 // plan reads the flags.
-func (o *toolEval) plan(selected *selection, stderr io.Writer) (eval.Plan, error) {
+func (o *toolEval) plan(ctx context.Context, selected *selection, stderr io.Writer) (eval.Plan, error) {
 	baseline, err := surfaceNamed(o.baseline)
 	if err != nil {
 		return eval.Plan{}, err
@@ -182,11 +198,11 @@ func (o *toolEval) plan(selected *selection, stderr io.Writer) (eval.Plan, error
 	if err != nil {
 		return eval.Plan{}, err
 	}
-	if o.workers < 0 {
-		return eval.Plan{}, usageError(fmt.Errorf("--workers %d is below 0", o.workers))
+	if o.workers < 0 || o.workers > maxWorkers {
+		return eval.Plan{}, usageError(fmt.Errorf("--workers %d is not from 0 to %d", o.workers, maxWorkers))
 	}
 	plan := eval.Plan{
-		Cases:     dataset.Open(o.sources()...),
+		Cases:     dataset.Open(o.sources(ctx)...),
 		Baseline:  baseline,
 		Candidate: candidate,
 		Workers:   o.workers,
@@ -201,7 +217,7 @@ func (o *toolEval) plan(selected *selection, stderr io.Writer) (eval.Plan, error
 	return plan, nil
 }
 
-func (o *toolEval) sources() []dataset.Source {
+func (o *toolEval) sources(ctx context.Context) []dataset.Source {
 	if o.cases == nil {
 		return []dataset.Source{{
 			Name: datasets.ToolCasesName,
@@ -214,10 +230,31 @@ func (o *toolEval) sources() []dataset.Source {
 		sources[i] = dataset.Source{
 			Name: filepath.Base(file),
 			Path: file,
-			Open: func() (io.ReadCloser, error) { return os.Open(file) },
+			Open: openOnce(ctx, file),
 		}
 	}
 	return sources
+}
+
+// openOnce returns a function that opens a file, which the end of ctx closes,
+// so that no read of a pipe or of a terminal outlasts it. What is not a regular
+// file can be opened once only: a pipe has nothing to say a second time.
+func openOnce(ctx context.Context, name string) func() (io.ReadCloser, error) {
+	opened := false
+	return func() (io.ReadCloser, error) {
+		if opened {
+			if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+				return nil, fmt.Errorf("%s cannot be read twice", name)
+			}
+		}
+		opened = true
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		context.AfterFunc(ctx, func() { file.Close() })
+		return file, nil
+	}
 }
 
 // progress tells a person at a terminal how far a long run is.

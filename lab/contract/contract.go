@@ -147,8 +147,8 @@ func Fingerprint(canonical []byte) string { return digest(canonical) }
 func digest(canonical []byte) string {
 	const prefix = "sha256:"
 	sum := sha256.Sum256(canonical)
-	text := make([]byte, len(prefix)+hex.EncodedLen(len(sum)))
-	copy(text, prefix)
+	var text [len(prefix) + 2*sha256.Size]byte
+	copy(text[:], prefix)
 	hex.Encode(text[len(prefix):], sum[:])
-	return string(text)
+	return string(text[:])
 }

@@ -64,7 +64,7 @@ func ptr[T any](v T) *T { return &v }
 // lineReader reads the cases of one batch, a line at a time. A fault of form
 // is noted and reading goes on; a fault of syntax ends the line.
 type lineReader struct {
-	source bytes.Reader
+	source bytes.Buffer // which the tokenizer reads in place
 	tokens jsontext.Decoder
 	line   []byte
 	syntax error // the fault that ended the line
@@ -74,7 +74,7 @@ type lineReader struct {
 // decode reads one line. Where it noted a fault the case is of no use.
 func (r *lineReader) decode(line []byte) *Case {
 	r.line, r.syntax = line, nil
-	r.source.Reset(line)
+	r.source = *bytes.NewBuffer(line)
 	r.tokens.Reset(&r.source)
 
 	c := new(Case)

@@ -94,11 +94,28 @@ var graders = []Grader{
 // Graders returns the graders in the order of every report.
 func Graders() []Grader { return slices.Clone(graders) }
 
-// Grades compares a run with what its case expects: ok and side_effect_count
-// always, the others where the expectation names them.
-func Grades(e dataset.Expectation, run *Run) []Grade {
-	var room [16]Grade // on the stack; what is returned is no longer than needed
-	grades := room[:0]
+// asked is a grader that a case asks for, and what the case expects.
+type asked struct {
+	*Grader
+	json json.RawMessage
+}
+
+// ask lists the graders of an expectation: ok and side_effect_count always, the
+// others where it names them.
+func ask(e *dataset.Expectation) []asked {
+	list := make([]asked, 0, len(graders))
+	for i := range graders {
+		if expected := graders[i].expected(e); expected != nil {
+			list = append(list, asked{&graders[i], expected})
+		}
+	}
+	return list
+}
+
+// Grades compares a run with what its case expects.
+func Grades(e dataset.Expectation, run *Run) []Grade { return grade(ask(&e), run) }
+
+func grade(list []asked, run *Run) []Grade {
 	var last *outline // read where a grader asks for it
 	output := func() *outline {
 		if last == nil {
@@ -106,16 +123,12 @@ func Grades(e dataset.Expectation, run *Run) []Grade {
 		}
 		return last
 	}
-	for i := range graders {
-		g := &graders[i]
-		expected := g.expected(&e)
-		if expected == nil {
-			continue
-		}
+	grades := make([]Grade, len(list))
+	for i, g := range list {
 		actual := g.actual(run, output)
-		grades = append(grades, Grade{g.Name, bytes.Equal(expected, actual), expected, actual})
+		grades[i] = Grade{g.Name, bytes.Equal(g.json, actual), g.json, actual}
 	}
-	return slices.Clone(grades)
+	return grades
 }
 
 var (

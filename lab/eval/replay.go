@@ -203,11 +203,12 @@ func (r *replay[Page]) work(ctx context.Context, j *job[Page]) {
 }
 
 func (r *replay[Page]) play(ctx context.Context, c *dataset.Case) (*Pair, error) {
-	baseline, err := Play(ctx, r.plan.Baseline, c, c.Baseline)
+	list := ask(&c.Expected)
+	baseline, err := play(ctx, r.plan.Baseline, c, c.Baseline, list)
 	if err != nil {
 		return nil, err
 	}
-	candidate, err := Play(ctx, r.plan.Candidate, c, c.Candidate)
+	candidate, err := play(ctx, r.plan.Candidate, c, c.Candidate, list)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@
 package eval
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -52,6 +51,10 @@ const actorID = "case-actor"
 // Play replays proposals on a fresh session of a surface and grades what came
 // of them. An error means that the case could not run; it is never a grade.
 func Play(ctx context.Context, surface tool.Surface, c *dataset.Case, proposals []tool.Proposal) (Run, error) {
+	return play(ctx, surface, c, proposals, ask(&c.Expected))
+}
+
+func play(ctx context.Context, surface tool.Surface, c *dataset.Case, proposals []tool.Proposal, list []asked) (Run, error) {
 	if err := ctx.Err(); err != nil {
 		return Run{}, err
 	}
@@ -75,7 +78,7 @@ func Play(ctx context.Context, surface tool.Surface, c *dataset.Case, proposals 
 		run.SideEffects += after - before
 		before = after
 	}
-	run.Grades = Grades(c.Expected, &run)
+	run.Grades = grade(list, &run)
 	run.Passed = true
 	for _, g := range run.Grades {
 		run.Passed = run.Passed && g.Passed
@@ -109,29 +112,9 @@ func settle(result *tool.Result) {
 // it is one that has a single reading. The result is a copy: what a surface
 // answers with may be its own.
 func compact(document json.RawMessage) (json.RawMessage, bool) {
-	if !jsontext.Value(document).IsValid() {
+	out, err := jsontext.AppendFormat(make([]byte, 0, len(document)), document, jsontext.PreserveRawStrings(true))
+	if err != nil {
 		return nil, false
 	}
-	out := bytes.Clone(document)
-	if isSpaced(document) {
-		out, _ = jsontext.AppendFormat(out[:0], document, jsontext.PreserveRawStrings(true))
-	}
 	return out, true
-}
-
-// isSpaced reports whether a JSON document has white space between its tokens.
-// Most surfaces write none, and looking is cheaper than formatting.
-func isSpaced(document json.RawMessage) bool {
-	inString := false
-	for i := 0; i < len(document); i++ {
-		switch c := document[i]; {
-		case c == '"':
-			inString = !inString
-		case c == '\\':
-			i++
-		case c <= ' ' && !inString:
-			return true
-		}
-	}
-	return false
 }

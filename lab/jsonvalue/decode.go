@@ -47,21 +47,30 @@ func (e *SyntaxError) Error() string {
 }
 
 type reader struct {
-	source bytes.Reader
+	source bytes.Buffer // which the tokenizer reads in place
 	tokens jsontext.Decoder
+	names  map[string]string // keys that were met, to be held once
 }
 
-var readers = sync.Pool{New: func() any { return new(reader) }}
+// Bounds of reader.names.
+const (
+	maxNames = 256
+	maxName  = 64 // bytes
+)
+
+var readers = sync.Pool{New: func() any { return &reader{names: make(map[string]string)} }}
 
 // Decode reads one JSON document and nothing after it. Every error is a
 // [*SyntaxError].
 func Decode(text []byte) (any, error) {
 	r := readers.Get().(*reader)
 	defer func() {
-		r.source.Reset(nil)
+		// What is put back holds on to nothing of the text.
+		r.source = bytes.Buffer{}
+		r.tokens.Reset(&r.source)
 		readers.Put(r)
 	}()
-	r.source.Reset(text)
+	r.source = *bytes.NewBuffer(text)
 	r.tokens.Reset(&r.source)
 
 	value, err := r.value(0)
@@ -112,17 +121,37 @@ func (r *reader) value(depth int) (any, error) {
 	}
 	object := make(map[string]any, 4)
 	for r.tokens.PeekKind() != '}' {
-		name, err := r.tokens.ReadToken()
+		key, err := r.name()
 		if err != nil {
 			return nil, Syntax(err)
 		}
-		key := name.String()
 		if object[key], err = r.value(depth + 1); err != nil {
 			return nil, err
 		}
 	}
 	_, err = r.tokens.ReadToken()
 	return object, Syntax(err)
+}
+
+// name reads the key of a member. The same few keys come again and again.
+func (r *reader) name() (string, error) {
+	quoted, err := r.tokens.ReadValue()
+	if err != nil || quoted.Kind() != '"' {
+		return "", err
+	}
+	plain := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(plain, '\\') >= 0 {
+		unquoted, err := jsontext.AppendUnquote(nil, quoted)
+		return string(unquoted), err
+	}
+	if name, known := r.names[string(plain)]; known {
+		return name, nil
+	}
+	name := string(plain)
+	if len(name) <= maxName && len(r.names) < maxNames {
+		r.names[name] = name
+	}
+	return name, nil
 }
 
 // fault refuses the token that was just read, which is that many bytes long.

@@ -49,6 +49,13 @@ type action struct {
 	settled chan struct{}
 }
 
+// Reset forgets every receipt. No claim may be open.
+func (m *Memory) Reset() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.actions)
+}
+
 // Claim is the right to perform one action. It must be ended once, by Keep or
 // by Free.
 type Claim struct {

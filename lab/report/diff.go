@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 )
 
 // Difference is the first place where two files are not the same.
@@ -30,7 +31,10 @@ func (e *Stale) Error() string {
 	return text
 }
 
-const endOfFile = "(the file ends here)"
+const (
+	endOfFile = "(the file ends here)"
+	noNewline = " (without an end of line)"
+)
 
 // Check compares the set in stored with the one in fresh. The error is a
 // *[Stale] that names every file that differs and its first difference.
@@ -81,15 +85,19 @@ func firstDifference(fresh, stored string) (*Difference, error) {
 		if a == b {
 			return nil, nil
 		}
-		d := &Difference{Line: line, Fresh: a, Stored: b}
-		if a == "" {
-			d.Fresh = endOfFile
-		}
-		if b == "" {
-			d.Stored = endOfFile
-		}
-		return d, nil
+		return &Difference{Line: line, Fresh: told(a, b), Stored: told(b, a)}, nil
 	}
+}
+
+// told is a line as a person is told it, beside the other one.
+func told(line, other string) string {
+	switch {
+	case line == "":
+		return endOfFile
+	case line == strings.TrimSuffix(other, "\n"):
+		return line + noNewline
+	}
+	return line
 }
 
 // samePrefix returns how many bytes two lines share from their start.
@@ -105,13 +113,20 @@ func samePrefix(a, b string) int {
 func excerpt(line string, from int) string {
 	const before, most = 60, 160
 	line = strings.TrimSuffix(line, "\n")
-	text, dots := line[min(max(0, from-before), len(line)):], ""
-	if len(text) < len(line) {
-		dots = "…"
+	start := min(max(0, from-before), len(line))
+	for start > 0 && start < len(line) && !utf8.RuneStart(line[start]) {
+		start--
 	}
-	runes := []rune(strings.ToValidUTF8(text, ""))
-	if len(runes) > most {
-		return dots + Visible(string(runes[:most])) + "…"
+	text, left, right := line[start:], "", ""
+	if start > 0 {
+		left = "…"
 	}
-	return dots + Visible(string(runes))
+	runes := 0
+	for i := range text {
+		if runes++; runes > most {
+			text, right = text[:i], "…"
+			break
+		}
+	}
+	return left + Visible(text) + right
 }

@@ -5,18 +5,22 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Visible replaces what a terminal or a text editor would obey instead of
 // show: control characters, line separators, and the marks that turn the
-// direction of text around. Each becomes its \u escape.
+// direction of text around. Each becomes its \u escape, and a byte that is no
+// UTF-8 its \x escape.
 func Visible(s string) string {
-	if strings.IndexFunc(s, invisible) < 0 {
+	if isPlain(s) {
 		return s
 	}
 	var b strings.Builder
-	for _, r := range s {
+	for i, r := range s {
 		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
+			fmt.Fprintf(&b, `\x%02x`, s[i])
 		case !invisible(r):
 			b.WriteRune(r)
 		case r > 0xFFFF:
@@ -26,6 +30,17 @@ func Visible(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// isPlain reports whether all of s shows itself.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c >= 0x7f {
+			// What is beyond ASCII is rare enough to be looked at rune by rune.
+			return strings.IndexFunc(s, func(r rune) bool { return invisible(r) || r == utf8.RuneError }) < 0
+		}
+	}
+	return true
 }
 
 // invisible reports control (Cc) and format (Cf) characters and the line and
@@ -56,19 +71,24 @@ func appendInline(dst []byte, s string) []byte {
 			dst = append(dst, "&gt;"...)
 		case '&':
 			dst = append(dst, "&amp;"...)
-		case '\\', '`', '*', '_', '[', ']', '|', '~', '#', '$', '@':
+		case '\\', '`', '*', '_', '[', ']', '|', '~', '#', '$':
 			dst = append(dst, '\\', c)
-		case ':':
-			// A scheme in front of // is made a link by some renderers.
-			dst = append(dst, c)
-			if strings.HasPrefix(s[i:], "://") {
-				dst = append(dst, "&#8203;"...)
-			}
 		default:
 			dst = append(dst, c)
+			// Some renderers make a link of a bare address, escaped or not.
+			if c == '@' || c == ':' && strings.HasPrefix(s[i:], "://") || isWWW(s, i) {
+				dst = append(dst, zeroWidthSpace...)
+			}
 		}
 	}
 	return dst
+}
+
+const zeroWidthSpace = "&#8203;"
+
+// isWWW reports whether byte i of s is the last w of a "www." in any case.
+func isWWW(s string, i int) bool {
+	return i >= 2 && i+1 < len(s) && s[i+1] == '.' && strings.EqualFold(s[i-2:i+1], "www")
 }
 
 // appendCode appends text as a code span, in which nothing of it is markup.
@@ -78,12 +98,13 @@ func appendCode(dst []byte, s string, inCell bool) []byte {
 	if s == "" {
 		return append(dst, `""`...)
 	}
-	fence := "`"
-	for strings.Contains(s, fence) {
-		fence += "`"
+	if inCell && strings.Contains(s, `\|`) {
+		// Renderers do not agree on where such a cell ends.
+		return appendInline(dst, s)
 	}
+	fence := strings.Repeat("`", longestRun(s, '`')+1)
 	pad := ""
-	if len(fence) > 1 || s[0] == ' ' && s[len(s)-1] == ' ' {
+	if len(fence) > 1 || s[0] == ' ' && s[len(s)-1] == ' ' && strings.Trim(s, " ") != "" {
 		pad = " "
 	}
 	if inCell {
@@ -94,6 +115,20 @@ func appendCode(dst []byte, s string, inCell bool) []byte {
 	dst = append(dst, s...)
 	dst = append(dst, pad...)
 	return append(dst, fence...)
+}
+
+// longestRun returns how often c stands in a row in s at the most.
+func longestRun(s string, c byte) int {
+	longest, run := 0, 0
+	for i := range len(s) {
+		if s[i] != c {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return longest
 }
 
 // percent writes a share with one decimal. What is not all never reads as

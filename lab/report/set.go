@@ -54,6 +54,10 @@ func Create(dir string) (*Set, error) {
 		return nil, writeError(err)
 	}
 	s := &Set{dir: dir, lock: lock}
+	if err := s.replaceable(); err != nil {
+		s.Discard()
+		return nil, err
+	}
 	for _, f := range []struct {
 		file **os.File
 		name string
@@ -68,6 +72,18 @@ func Create(dir string) (*Set, error) {
 		return nil, writeError(err)
 	}
 	return s, nil
+}
+
+// replaceable finds, before any report is put in place, what would stop one of
+// them half-way through the set.
+func (s *Set) replaceable() error {
+	for _, name := range Files() {
+		path := filepath.Join(s.dir, name)
+		if info, err := os.Lstat(path); err == nil && info.IsDir() {
+			return writeError(fmt.Errorf("%s is a directory", path))
+		}
+	}
+	return nil
 }
 
 // create opens a file under its partial name, in place of what a killed run
@@ -124,6 +140,9 @@ func (s *Set) Rows() []Row { return s.rows }
 func (s *Set) Publish(c *eval.Comparison) error {
 	if err := s.complete(c); err != nil {
 		return writeError(err)
+	}
+	if err := s.replaceable(); err != nil {
+		return err
 	}
 	for _, name := range []string{RunsFile, FailuresFile, MarkdownFile, ComparisonFile} {
 		path := filepath.Join(s.dir, name)

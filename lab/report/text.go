@@ -79,7 +79,9 @@ func Text(w io.Writer, c *eval.Comparison, rows []Row) error {
 	}
 	out.WriteString("\n")
 
-	table = newTable(out, tw.AlignLeft)
+	// One table serves for both, as a new one costs as much as the rest of it.
+	table.Reset()
+	table.Options(tablewriter.WithAlignment(tw.Alignment{tw.AlignLeft, tw.AlignLeft, tw.AlignLeft}))
 	table.Header("case", baseline, "refused by", candidate, "refused by")
 	for _, r := range rows {
 		if err := table.Append(Visible(r.Case), r.Baseline, r.BaselineRefusedBy, r.Candidate, r.CandidateRefusedBy); err != nil {
@@ -116,6 +118,8 @@ func newTable(w io.Writer, alignment ...tw.Align) *tablewriter.Table {
 		tablewriter.WithRowAutoWrap(tw.WrapNone),
 		tablewriter.WithHeaderAlignment(tw.AlignLeft),
 		tablewriter.WithAlignment(alignment),
+		// The widths of a table do not depend on whose terminal it is.
+		tablewriter.WithEastAsian(tw.Off),
 	)
 }
 

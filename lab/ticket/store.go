@@ -60,6 +60,14 @@ type Store struct {
 // from T-103 on, is waiting, the others are open.
 func NewStore() *Store { return new(Store) }
 
+// Reset brings the store back to the state of a fresh one.
+func (s *Store) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.followups)
+	s.ledger = s.ledger[:0]
+}
+
 // Get returns a ticket, and whether there is one of exactly this id.
 func (s *Store) Get(id string) (Ticket, bool) {
 	s.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agentlab/lab/contract"
+	"agentlab/lab/receipt"
 	"agentlab/lab/registry"
 	"agentlab/lab/tool"
 )
@@ -25,22 +26,37 @@ func (Typed) Name() string { return TypedName }
 func (Typed) Definitions() []tool.Definition { return catalog().Definitions() }
 
 func (Typed) Open(context.Context) (tool.Session, error) {
-	store := NewStore()
-	r, err := registry.New(catalog(), registry.Backend{Handlers: handlers(store), Simulated: latencies})
-	if err != nil {
-		return nil, err
+	if s, ok := sessions.Get().(*typedSession); ok {
+		return s, nil
 	}
-	return &typedSession{r, store}, nil
+	s := &typedSession{store: NewStore(), receipts: new(receipt.Memory)}
+	r, err := registry.New(catalog(), registry.Backend{
+		Handlers:  handlers(s.store),
+		Receipts:  s.receipts,
+		Simulated: latencies,
+	})
+	s.Registry = r
+	return s, err
 }
+
+// sessions are closed sessions, as good as fresh ones: binding five handlers to
+// a store takes longer than most cases.
+var sessions sync.Pool
 
 type typedSession struct {
 	*registry.Registry
-	store *Store
+	store    *Store
+	receipts *receipt.Memory
 }
 
 func (s *typedSession) Effects() int { return s.store.EffectCount() }
 
-func (s *typedSession) Close() error { return nil }
+func (s *typedSession) Close() error {
+	s.store.Reset()
+	s.receipts.Reset()
+	sessions.Put(s)
+	return nil
+}
 
 // catalog compiles the contracts when they are first needed.
 var catalog = sync.OnceValue(func() *registry.Catalog {

@@ -43,7 +43,7 @@ func (s *wideSession) Call(_ context.Context, call tool.Call) tool.Result {
 	result := tool.Result{Trace: tool.Trace{Decisions: []tool.Decision{}}}
 	arguments, err := jsonvalue.Decode(call.Proposal.Arguments)
 	if err == nil {
-		result.Trace.Fingerprint = contract.Fingerprint(jsonvalue.AppendCanonical(nil, arguments))
+		result.Trace.Fingerprint = contract.Fingerprint(jsonvalue.AppendCanonical(make([]byte, 0, len(call.Proposal.Arguments)), arguments))
 	}
 	output, failure := s.answer(call.Proposal.Name, arguments, &result.Trace)
 	if failure != "" {

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"regexp"
+
+	"agentlab/datasets"
+)
+
+// fresh are the parts of a shipped case that differ in every copy of it.
+var fresh = regexp.MustCompile(`"(case_id|action_id)":"[^"]*`)
+
+// writeCases writes the shipped cases over and over under fresh ids, until
+// there are n or the writer fails.
+func writeCases(w io.Writer, n int) error {
+	shipped := bytes.Split(bytes.TrimSpace(datasets.ToolCases), []byte("\n"))
+	out := bufio.NewWriter(w)
+	for i := range n {
+		suffix := fmt.Appendf(nil, "-%d", i/len(shipped)+1)
+		line := fresh.ReplaceAllFunc(shipped[i%len(shipped)], func(name []byte) []byte {
+			return append(bytes.Clone(name), suffix...)
+		})
+		if _, err := out.Write(append(line, '\n')); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}

@@ -1,0 +1,155 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agentlab/lab/dataset"
+	"agentlab/lab/eval"
+	"agentlab/lab/jsonvalue"
+	"agentlab/lab/schema"
+	"agentlab/lab/tool"
+)
+
+// decoded is what a line of tool-runs.jsonl must read as, built from the run
+// without the encoder that is under test.
+func decoded(t *testing.T, run *eval.Run) any {
+	t.Helper()
+	results, grades, traces := []any{}, []any{}, []any{}
+	for _, step := range run.Steps {
+		var output, failure any
+		if step.Error == nil {
+			output = tree(t, step.Output)
+		} else {
+			e := map[string]any{
+				"code":      decodedText(string(step.Error.Code)),
+				"category":  decodedText(string(step.Error.Category)),
+				"message":   decodedText(step.Error.Message),
+				"retryable": step.Error.Retryable,
+				"details":   tree(t, step.Error.Details),
+			}
+			if step.Error.NextAction != "" {
+				e["next_action"] = decodedText(step.Error.NextAction)
+			}
+			if step.Error.Outcome != "" {
+				e["outcome"] = decodedText(string(step.Error.Outcome))
+			}
+			failure = e
+		}
+		results = append(results, map[string]any{
+			"ok": step.Error == nil, "output": output, "error": failure,
+			"side_effects": number(step.SideEffects), "replayed": step.Replayed,
+		})
+		decisions := []any{}
+		for _, d := range step.Trace.Decisions {
+			decision := map[string]any{"control": d.Control, "decision": string(d.Verdict)}
+			if d.Code != "" {
+				decision["code"] = decodedText(string(d.Code))
+			}
+			decisions = append(decisions, decision)
+		}
+		traces = append(traces, map[string]any{
+			"decisions": decisions, "handler_ran": step.Trace.HandlerRan, "fingerprint": step.Trace.Fingerprint,
+		})
+	}
+	for _, g := range run.Grades {
+		grades = append(grades, map[string]any{
+			"name": g.Name, "passed": g.Passed, "expected": tree(t, g.Expected), "actual": tree(t, g.Actual),
+		})
+	}
+	return map[string]any{
+		"schema_version":    number(1),
+		"strategy":          decodedText(run.Strategy),
+		"case_id":           decodedText(run.Case.ID),
+		"intent":            decodedText(run.Case.Intent),
+		"passed":            run.Passed,
+		"side_effect_count": number(run.SideEffects),
+		"results":           results,
+		"grades":            grades,
+		"trace":             traces,
+	}
+}
+
+func number(n int) json.Number {
+	text, _ := json.Marshal(n)
+	return json.Number(text)
+}
+
+// tree decodes JSON with every number as it is written.
+func tree(t *testing.T, text []byte) any {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		t.Fatalf("%v in %q", err, text)
+	}
+	return value
+}
+
+func TestAppendRunRoundTrip(t *testing.T) {
+	compiled, err := schema.Compile(RunsSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := map[string]*eval.Run{
+		"a wide tool's failure": {
+			Strategy: "s", Case: &dataset.Case{ID: "c", Intent: "i"}, Passed: true, SideEffects: -1,
+			Steps: []eval.Step{{
+				SideEffects: -1,
+				Result: tool.Result{
+					Error: &tool.Error{Code: tool.ToolFailed, Category: tool.Uncategorised, Details: json.RawMessage("{}")},
+					Trace: tool.Trace{Decisions: []tool.Decision{}},
+				},
+			}},
+			Grades: []eval.Grade{
+				{Name: "ok", Expected: json.RawMessage("false"), Actual: json.RawMessage("false")},
+				{Name: "retryable", Expected: json.RawMessage("false"), Actual: json.RawMessage("null")},
+			},
+		},
+		"an output that is null": {
+			Strategy: "s", Case: &dataset.Case{ID: "c", Intent: "i"},
+			Steps: []eval.Step{{Result: tool.Result{Output: json.RawMessage("null")}}},
+			Grades: []eval.Grade{
+				{Name: "ok", Expected: json.RawMessage("true"), Actual: json.RawMessage("true")},
+				{Name: "output_keys", Expected: json.RawMessage(`[""]`), Actual: json.RawMessage("null")},
+			},
+		},
+	}
+	for _, s := range hostile {
+		runs["hostile "+jsonText(s)[:min(len(jsonText(s)), 40)]] = hostileRun(s)
+	}
+	for name, run := range runs {
+		t.Run(name, func(t *testing.T) {
+			before := []byte("what stood there before")
+			line, kept := bytes.CutPrefix(appendRun(before, run), before)
+			if !kept {
+				t.Fatal("what stood before the run is gone")
+			}
+			if !utf8.Valid(line) {
+				t.Errorf("the line is no UTF-8: %q", line)
+			}
+			if bytes.IndexByte(line, '\n') != len(line)-1 {
+				t.Fatalf("not one line: %q", line)
+			}
+			if diff := cmp.Diff(decoded(t, run), tree(t, line)); diff != "" {
+				t.Errorf("the line reads as something else (-run +line):\n%s", diff)
+			}
+			value, err := jsonvalue.Decode(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The validator compares no numbers that a double cannot hold.
+			for _, result := range value.(map[string]any)["results"].([]any) {
+				result.(map[string]any)["output"] = nil
+			}
+			if found := compiled.Validate(value); found != nil {
+				t.Errorf("violations of the schema: %v", found)
+			}
+		})
+	}
+}
