@@ -29,7 +29,8 @@ var rooms = []struct {
 	{"lab/report", "lab/tool lab/jsonvalue lab/dataset lab/eval", "rendering judges nothing"},
 	{"datasets", "", "it only embeds"},
 	{"cmd/lab", "datasets lab/tool lab/dataset lab/eval lab/report lab/registry lab/ticket", "evidence and runtime meet here"},
-	{"tests/bench", "datasets", "it times the command from outside"},
+	{"tests/bench", "tests/casegen", "it times the command from outside"},
+	{"tests/casegen", "datasets", "it multiplies what is shipped"},
 	{"tests", "", "tests of the whole house"},
 }
 

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"agentlab/tests/casegen"
 )
 
 var update = flag.Bool("update", false, "write the golden parts of the scripts anew")
@@ -19,7 +21,7 @@ var update = flag.Bool("update", false, "write the golden parts of the scripts a
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"lab":   main,
-		"cases": func() { writeCases(os.Stdout, atoi(os.Args[1])) },
+		"cases": func() { casegen.Write(os.Stdout, atoi(os.Args[1])) },
 	})
 }
 

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"agentlab/tests/casegen"
 )
 
 // process is a lab that was started in a folder of its own.
@@ -115,7 +117,7 @@ func pipe(t *testing.T, flowing bool) *os.File {
 		if flowing {
 			n = math.MaxInt
 		}
-		writeCases(w, n)
+		casegen.Write(w, n)
 	}()
 	t.Cleanup(func() {
 		r.Close()
@@ -268,7 +270,7 @@ func TestSecondRunIsTurnedAway(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	first := start(t, dir, r, nil, "tool-eval", "-q", "--cases", "/dev/stdin", "--out", "out")
-	if err := writeCases(w, some); err != nil {
+	if err := casegen.Write(w, some); err != nil {
 		t.Fatal(err)
 	}
 	underway(t, first, out, some)

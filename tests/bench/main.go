@@ -19,6 +19,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"agentlab/tests/casegen"
 )
 
 func main() {
@@ -50,7 +52,7 @@ func writeFile(path string, cases int) error {
 	if err != nil {
 		return err
 	}
-	if err := writeDataset(file, cases); err != nil {
+	if err := casegen.Write(file, cases); err != nil {
 		file.Close()
 		return err
 	}
