@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"agentlab/lab/jsonvalue"
@@ -36,12 +37,15 @@ const (
 // Changes reports whether a call can leave the backend different.
 func (e Effect) Changes() bool { return e != Read }
 
-// Approval says when a call must have been confirmed.
+// Approval says what kind of confirmation a call needs.
 type Approval string
 
 const (
-	ApprovalNever    Approval = "never"
+	ApprovalNever Approval = "never"
+	// ApprovalRequired asks that the calls of the task were confirmed.
 	ApprovalRequired Approval = "required"
+	// ApprovalBound asks for a grant of this very call, see [Digest].
+	ApprovalBound Approval = "bound"
 )
 
 // Retry says which failures of a tool a repeat could help.
@@ -57,7 +61,8 @@ const DefaultTimeout = 500 * time.Millisecond
 
 // Contract is a tool definition and the runtime's side of it. Fields left
 // empty take the careful default: a read that needs its permission, no
-// approval, no key, no retry and [DefaultTimeout].
+// approval, no key, no retry and [DefaultTimeout]. What is a pointer or a list
+// is not asked for where it is empty.
 type Contract struct {
 	tool.Definition
 
@@ -69,6 +74,83 @@ type Contract struct {
 	IdempotencyKey string        `json:"idempotency_key"`
 	Retry          Retry         `json:"retry"`
 	Timeout        time.Duration `json:"timeout_ns"`
+
+	Version    string      `json:"version,omitempty"`
+	Cost       int         `json:"cost,omitempty"` // in units of a budget
+	Visibility *Visibility `json:"visibility,omitempty"`
+	Lifecycle  *Lifecycle  `json:"lifecycle,omitempty"`
+	Resource   *Resource   `json:"resource,omitempty"`
+	Approver   *Approver   `json:"approver,omitempty"`
+	Rate       *Rate       `json:"rate,omitempty"`
+	// ReceiptTTL is how long a repeat is recognised; zero means for ever.
+	ReceiptTTL time.Duration `json:"receipt_ttl_ns,omitempty"`
+	Errors     []ErrorRule   `json:"errors,omitempty"`
+	Output     *Output       `json:"output,omitempty"`
+}
+
+// Visibility restricts who may know of a tool. Each list that is not empty must
+// hold what the caller has. It replaces no permission.
+type Visibility struct {
+	Permissions  []string `json:"permissions,omitempty"` // the caller needs one of them
+	Tasks        []string `json:"tasks,omitempty"`
+	Environments []string `json:"environments,omitempty"`
+}
+
+// Admits reports whether the caller may know of the tool.
+func (v *Visibility) Admits(caller tool.Caller) bool {
+	if v == nil {
+		return true
+	}
+	holds := func(wanted []string, has ...string) bool {
+		return len(wanted) == 0 || slices.ContainsFunc(has, func(h string) bool { return slices.Contains(wanted, h) })
+	}
+	return holds(v.Permissions, caller.Permissions...) &&
+		holds(v.Tasks, caller.Task) && holds(v.Environments, caller.Environment)
+}
+
+// Lifecycle says that a tool is on its way out.
+type Lifecycle struct {
+	Retired    bool   `json:"retired"`     // refused; otherwise deprecated, which still works
+	ReplacedBy string `json:"replaced_by"` // the successor, which is never called in its place
+}
+
+// Resource names what a call works on.
+type Resource struct {
+	Argument string `json:"argument"` // the string argument that identifies it
+	// HiddenAs is the code for a caller that may not even know that the
+	// resource exists: the one for a resource that does not.
+	HiddenAs tool.Code `json:"hidden_as,omitempty"`
+	// Precondition asks that the resource still has the version that the person
+	// who granted the call was shown.
+	Precondition bool `json:"precondition,omitempty"`
+}
+
+// Approver says whose grant counts.
+type Approver struct {
+	Permission string `json:"permission"`
+	NotCaller  bool   `json:"not_caller"` // nobody confirms their own call
+}
+
+// Rate is a token bucket for each caller of a tool.
+type Rate struct {
+	Burst int           `json:"burst"`    // calls that may come at once
+	Every time.Duration `json:"every_ns"` // one more call after each such time
+}
+
+// ErrorRule gives a backend's error a stable code.
+type ErrorRule struct {
+	Backend string    `json:"backend"` // the backend's own word for it, exactly
+	Code    tool.Code `json:"code"`
+}
+
+// Output bounds what a tool may answer.
+type Output struct {
+	MaxBytes int      `json:"max_bytes,omitempty"` // zero means no limit
+	NarrowBy []string `json:"narrow_by,omitempty"` // the arguments that make an answer smaller
+	// Secret names fields, at any depth, whose values never leave the runtime.
+	Secret []string `json:"secret,omitempty"`
+	// Credentials redacts fields whose names say that they hold one.
+	Credentials bool `json:"credentials,omitempty"`
 }
 
 // Complete returns the contract with its defaults filled in, or an error that
@@ -94,9 +176,9 @@ func (c Contract) Complete() (Contract, error) {
 		fault("effect %q is not one of read, write, destructive", c.Effect)
 	}
 	switch c.Approval {
-	case ApprovalNever, ApprovalRequired:
+	case ApprovalNever, ApprovalRequired, ApprovalBound:
 	default:
-		fault("approval %q is not one of never, required", c.Approval)
+		fault("approval %q is not one of never, required, bound", c.Approval)
 	}
 	switch c.Retry {
 	case RetryNever, RetryTransient:
@@ -105,6 +187,26 @@ func (c Contract) Complete() (Contract, error) {
 	}
 	if c.Timeout < time.Millisecond {
 		fault("timeout %v is below one millisecond", c.Timeout)
+	}
+	if c.Approver != nil && c.Approval != ApprovalBound {
+		fault("approver is set, but approval is not bound")
+	}
+	if c.Resource != nil && c.Resource.Precondition && c.Approval != ApprovalBound {
+		fault("resource.precondition is set, but approval is not bound")
+	}
+	if c.Resource != nil && c.Resource.Argument == "" {
+		fault("resource.argument is empty")
+	}
+	if c.Rate != nil && (c.Rate.Burst < 1 || c.Rate.Every <= 0) {
+		fault("rate of %d a burst and one more every %v lets nothing through", c.Rate.Burst, c.Rate.Every)
+	}
+	if c.Cost < 0 || c.ReceiptTTL < 0 || c.Output != nil && c.Output.MaxBytes < 0 {
+		fault("cost, receipt_ttl and output.max_bytes are not negative")
+	}
+	for _, rule := range c.Errors {
+		if _, known := tool.Lookup(rule.Code); !known {
+			fault("errors: %q is no known code", rule.Code)
+		}
 	}
 	if c.InputSchema == nil {
 		fault("the input schema is missing")
@@ -143,6 +245,18 @@ func (c Contract) Digest() (string, error) {
 // Fingerprint identifies arguments by their canonical form, which
 // [jsonvalue.AppendCanonical] wrote.
 func Fingerprint(canonical []byte) string { return digest(canonical) }
+
+// CallDigest identifies one call as a person confirms it: the tool, the version
+// of its contract and the canonical arguments.
+func CallDigest(name, version string, canonical []byte) string {
+	// Strings in JSON form cannot run into each other.
+	call := append([]byte{'['}, jsonvalue.AppendString(nil, name)...)
+	call = append(call, ',')
+	call = jsonvalue.AppendString(call, version)
+	call = append(call, ',')
+	call = append(call, canonical...)
+	return digest(append(call, ']'))
+}
 
 func digest(canonical []byte) string {
 	const prefix = "sha256:"

@@ -1,20 +1,21 @@
 // Package receipt remembers that a keyed action happened, so that its repeat
 // is answered and not done again.
 //
-// Start with [Memory.Claim]: it grants the action to exactly one caller at a
-// time, or returns what that action came to.
+// Start with [Store]: its Claim grants an action to exactly one caller at a
+// time, or returns what that action came to. [Memory] keeps receipts as long
+// as the process lives.
 //
-// One invariant: between a granted claim and its [Claim.Keep] or [Claim.Free],
-// nobody else is granted the same key.
+// One invariant: between a granted claim and its Keep or Free, nobody else is
+// granted the same key.
 //
-// Receipts live as long as their [Memory]. They prove nothing across a restart
-// of the process.
+// The package decides nothing: whether a receipt answers a call is the
+// registry's to say.
 package receipt
 
 import (
 	"context"
 	"encoding/json"
-	"sync"
+	"time"
 
 	"agentlab/lab/tool"
 )
@@ -22,96 +23,72 @@ import (
 // Key names an action. The same word used by another caller, or for another
 // tool, is another action.
 type Key struct {
-	Tool   string
-	Caller string
-	Value  string
+	Tool   string `json:"tool"`
+	Caller string `json:"caller"`
+	Value  string `json:"key"`
 }
+
+// State is what is known of an action. A failure that applied nothing leaves no
+// receipt: its key is free again.
+type State string
+
+const (
+	InProgress State = "in_progress" // a claim is open
+	Applied    State = "applied"
+	Unknown    State = "unknown" // applied or not; nobody knows
+)
 
 // Receipt is what is known of an action: the fingerprint of the arguments it
 // was asked with, and the answer that its repeat is given. Error is set where
 // the action was, or may have been, applied and its answer was a failure.
 type Receipt struct {
-	Fingerprint string
-	Output      json.RawMessage
-	Error       *tool.Error
+	State       State           `json:"state"`
+	Fingerprint string          `json:"fingerprint"`
+	Output      json.RawMessage `json:"output,omitempty"`
+	Error       *tool.Error     `json:"error,omitempty"`
+	SettledAt   time.Time       `json:"settled_at"`
+	ExpiresAt   time.Time       `json:"expires_at"` // zero: never
 }
 
-// Memory keeps receipts in memory. The zero value is ready; it is safe for
-// concurrent use.
-type Memory struct {
-	mu      sync.Mutex
-	actions map[Key]*action
+// expired reports whether the receipt no longer counts.
+func (r *Receipt) expired(now time.Time) bool {
+	return !r.ExpiresAt.IsZero() && !now.Before(r.ExpiresAt)
 }
 
-type action struct {
-	receipt Receipt
-	// settled is closed when the claim ends; nil once a receipt is kept.
-	settled chan struct{}
+// Entry is a receipt and the action that it is of.
+type Entry struct {
+	Key
+	Receipt
 }
 
-// Reset forgets every receipt. No claim may be open.
-func (m *Memory) Reset() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	clear(m.actions)
+// Store keeps receipts. It is safe for concurrent use.
+type Store interface {
+	// Claim grants the action, or returns its receipt: exactly one of the two
+	// is set where the error is nil. While another claim on the key is open it
+	// waits, until ctx ends; the error is then that of ctx. A receipt that has
+	// expired by now is as good as none.
+	Claim(ctx context.Context, key Key, now time.Time) (Claim, *Receipt, error)
+	// Peek returns the receipt of an action without claiming it, or nil.
+	Peek(ctx context.Context, key Key, now time.Time) (*Receipt, error)
+	// Resolve replaces a receipt of unknown outcome by what was found out; nil
+	// frees the key. A receipt that is known by then stays as it is.
+	Resolve(ctx context.Context, key Key, found *Receipt) error
+	// List returns every receipt, in the order of their keys.
+	List(ctx context.Context) ([]Entry, error)
 }
 
-// Claim is the right to perform one action. It must be ended once, by Keep or
-// by Free.
-type Claim struct {
-	memory *Memory
-	key    Key
-	action *action
-}
-
-// Claim grants the action, or returns its receipt: exactly one of the two
-// pointers is set where the error is nil. While another claim on the key is
-// open it waits, until ctx ends; the error is then that of ctx.
-func (m *Memory) Claim(ctx context.Context, key Key) (*Claim, *Receipt, error) {
-	for {
-		m.mu.Lock()
-		known := m.actions[key]
-		if known == nil {
-			if m.actions == nil {
-				m.actions = make(map[Key]*action)
-			}
-			granted := &action{settled: make(chan struct{})}
-			m.actions[key] = granted
-			m.mu.Unlock()
-			return &Claim{m, key, granted}, nil, nil
-		}
-		settled, receipt := known.settled, known.receipt
-		m.mu.Unlock()
-		if settled == nil {
-			return nil, &receipt, nil
-		}
-		select {
-		case <-settled:
-		case <-ctx.Done():
-			return nil, nil, ctx.Err()
-		}
-	}
-}
-
-// Keep ends the claim with a receipt: the action was applied, or may have been.
-func (c *Claim) Keep(receipt Receipt) {
-	c.end(func() { c.action.receipt = receipt })
-}
-
-// Free ends the claim without one: nothing was applied, and the key may be
-// used again.
-func (c *Claim) Free() {
-	c.end(func() { delete(c.memory.actions, c.key) })
-}
-
-func (c *Claim) end(record func()) {
-	c.memory.mu.Lock()
-	defer c.memory.mu.Unlock()
-	settled := c.action.settled
-	if settled == nil {
-		panic("receipt: a claim was ended twice")
-	}
-	record()
-	c.action.settled = nil
-	close(settled)
+// Claim is the right to perform one action. It is ended once, by Keep or by
+// Free.
+type Claim interface {
+	// Context is what the action is performed with: where the store and the
+	// backend are one database, what is written with it and the receipt land
+	// together or not at all.
+	Context(ctx context.Context) context.Context
+	// Keep ends the claim with a receipt: the action was applied, or may have
+	// been. After an error nothing is kept, and where store and backend are one
+	// nothing was applied.
+	Keep(receipt Receipt) error
+	// Free ends the claim without one: nothing was applied, and the key may be
+	// used again.
+	Free() error
 }

@@ -1,15 +1,12 @@
 package registry
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"slices"
 	"time"
 
-	"agentlab/lab/contract"
 	"agentlab/lab/jsonvalue"
-	"agentlab/lab/receipt"
 	"agentlab/lab/tool"
 )
 
@@ -27,27 +24,44 @@ type Control struct {
 // controls is the one list of controls, in the order in which a call meets
 // them. Nothing else knows the order.
 var controls = []Control{
-	{"lookup", "Is there a tool of exactly this name?", "", lookup},
+	{"budget", "Is anything left of what the session may use up?", "the session has no budget", budget},
+	{"lookup", "Is there a tool of exactly this name that this caller may know of, and is it not retired?", "", lookup},
 	{"input", "Do the arguments have one reading, and does it satisfy the input schema?", "", input},
-	{"permission", "May this caller do this kind of thing?", "", permission},
-	{"approval", "Was this very call confirmed?", "the contract needs no approval", approval},
+	{"permission", "May this caller do this kind of thing, to this resource?", "", permission},
+	{"approval", "Was this very call confirmed, by somebody who may, and does that still hold?", "the contract needs no approval", approval},
+	{"rate", "Does the caller make no more calls of the tool than it may?", "the contract names no rate", rate},
 	{"deadline", "Can the call be done in the time that the contract allows?", "", deadline},
 	{"idempotency", "Was this action done before, with these arguments?", "the contract names no idempotency key", idempotency},
 	{"handler", "Does the work succeed?", "", handler},
-	{"output", "Does the output satisfy the output schema?", "", output},
+	{"output", "Does the output satisfy the output schema, and is it small enough?", "", output},
+}
+
+// Without returns the controls but for those of these names, in their order.
+func Without(names ...string) []Control {
+	return slices.DeleteFunc(Controls(), func(c Control) bool { return slices.Contains(names, c.Name) })
 }
 
 // Controls returns the controls in the order in which a call meets them.
 func Controls() []Control { return slices.Clone(controls) }
 
-// lookup is exact: no trimming, no case folding, no nearest name.
+// lookup is exact: no trimming, no case folding, no nearest name. A tool that
+// the caller may not know of is not there.
 func lookup(_ context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
-	c.entry = c.registry.catalog.entries[c.call.Proposal.Name]
-	if c.entry == nil {
+	e := c.registry.catalog.entries[c.call.Proposal.Name]
+	if e == nil || !e.Visibility.Admits(c.call.Caller) {
 		return tool.Refuse, tool.Refusal(tool.ToolNotFound, struct {
 			Available []string `json:"available_tools"`
-		}{c.registry.catalog.visibleTo(c.call.Caller)}, "There is no tool of this name.")
+		}{c.registry.catalog.available(c.call.Caller)}, "There is no tool of this name.")
 	}
+	if e.Lifecycle != nil {
+		if e.Lifecycle.Retired {
+			return tool.Refuse, tool.Refusal(tool.ToolRetired, struct {
+				ReplacedBy string `json:"replaced_by"`
+			}{e.Lifecycle.ReplacedBy}, "The tool is retired.")
+		}
+		c.result.ReplacedBy = e.Lifecycle.ReplacedBy
+	}
+	c.entry = e
 	return tool.Pass, nil
 }
 
@@ -66,94 +80,75 @@ func input(_ context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 	return tool.Pass, nil
 }
 
-func permission(_ context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
+func permission(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 	if !slices.Contains(c.call.Caller.Permissions, c.entry.Permission) {
 		return tool.Refuse, tool.Refusal(tool.PermissionDenied, struct {
 			Required string `json:"required_permission"`
 		}{c.entry.Permission}, "The caller lacks %s.", c.entry.Permission)
 	}
-	return tool.Pass, nil
-}
-
-func approval(_ context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
-	if c.entry.Approval != contract.ApprovalRequired {
-		return tool.Skip, nil
-	}
-	if !c.call.Approved {
-		return tool.Refuse, tool.Refusal(tool.ApprovalRequired, struct {
-			Tool        string `json:"tool"`
-			Fingerprint string `json:"fingerprint"`
-		}{c.entry.Name, c.result.Trace.Fingerprint}, "This call of %s was not approved.", c.entry.Name)
-	}
-	return tool.Pass, nil
-}
-
-// deadline refuses what cannot be done in time. On the wall clock nothing is
-// known before the handler has run, which is then held to the timeout.
-func deadline(_ context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
-	if latency := c.registry.backend.Simulated[c.entry.Name]; latency != nil {
-		if observed := latency(c.canonical); observed > c.entry.Timeout {
-			return tool.Refuse, c.timeout(observed)
+	if c.entry.Resource != nil {
+		if refusal := c.access(ctx); refusal != nil {
+			return tool.Refuse, refusal
 		}
 	}
 	return tool.Pass, nil
 }
 
-func idempotency(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
-	if c.entry.IdempotencyKey == "" {
-		return tool.Skip, nil
+// access asks whether the caller may touch this very resource. Where nobody
+// can say, it may not.
+func (c *Crossing) access(ctx context.Context) *tool.Error {
+	resource := c.argument(c.entry.Resource.Argument)
+	access := Forbidden
+	if decide := c.registry.backend.Access[c.entry.Name]; decide != nil {
+		access = decide(ctx, c.call.Caller, resource)
 	}
-	started, waiting := time.Now(), ctx
-	if c.registry.backend.Simulated == nil {
-		bounded, cancel := context.WithTimeout(ctx, c.entry.Timeout)
-		defer cancel()
-		waiting = bounded
-	}
-	claim, known, err := c.registry.backend.Receipts.Claim(waiting, receipt.Key{
-		Tool:   c.entry.Name,
-		Caller: c.call.Caller.ID,
-		Value:  c.argument(c.entry.IdempotencyKey),
-	})
 	switch {
-	case err != nil:
-		// The same action is still in progress, and its outcome is open.
-		c.outcome = tool.Unknown
-		return tool.Refuse, c.late(ctx, started)
-	case known == nil:
-		c.claim = claim
+	case access == Allowed:
+		return nil
+	case access == Hidden && c.entry.Resource.HiddenAs != "":
+		// Word for word what a resource that does not exist is answered with.
+		return tool.Refusal(c.entry.Resource.HiddenAs, map[string]string{c.entry.Resource.Argument: resource},
+			"There is no such resource.")
+	}
+	return tool.Refusal(tool.ResourceForbidden, map[string]string{c.entry.Resource.Argument: resource},
+		"The caller may not do this to the resource.")
+}
+
+// deadline refuses a read that cannot be done in time. A write that takes too
+// long is begun all the same, and nobody knows then what became of it. On the
+// wall clock nothing is known before the handler has run, which is then held to
+// the timeout.
+func deadline(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
+	if !c.registry.simulated() {
 		return tool.Pass, nil
-	case known.Fingerprint != c.result.Trace.Fingerprint:
-		return tool.Refuse, tool.Refusal(tool.IdempotencyConflict, struct {
-			Key string `json:"idempotency_key"`
-		}{c.entry.IdempotencyKey}, "The %s was used before with other arguments.", c.entry.IdempotencyKey)
 	}
-	c.result.Replayed = true
-	c.result.Output = bytes.Clone(known.Output)
-	if known.Error != nil {
-		told := *known.Error
-		c.result.Error = &told
+	if latency := c.registry.backend.Latencies[c.entry.Name]; latency != nil {
+		c.took = latency(ctx, c.canonical)
+		if c.took > c.entry.Timeout && !c.entry.Effect.Changes() {
+			return tool.Refuse, c.timeout(c.took)
+		}
 	}
-	return tool.Replay, nil
+	return tool.Pass, nil
 }
 
 func handler(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 	started := time.Now()
 	answered, inTime := c.run(ctx)
-	if !inTime {
-		if c.entry.Effect.Changes() {
-			c.outcome = tool.Unknown
+	if inTime {
+		if refusal := c.accept(answered); refusal != nil {
+			return tool.Refuse, refusal
 		}
-		return tool.Refuse, c.late(ctx, started)
+		return tool.Pass, nil
 	}
-	if refusal := c.accept(answered); refusal != nil {
-		return tool.Refuse, refusal
+	changes := c.entry.Effect.Changes()
+	if changes {
+		c.outcome = tool.Unknown
 	}
-	return tool.Pass, nil
-}
-
-func output(_ context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
-	if refusal := c.checkOutput(); refusal != nil {
-		return tool.Refuse, refusal
+	switch {
+	case ctx.Err() != nil:
+		return tool.Refuse, c.cancelled()
+	case changes:
+		return tool.Refuse, c.unknown("The write took longer than it may; it may still be applied.")
 	}
-	return tool.Pass, nil
+	return tool.Refuse, c.timeout(time.Since(started))
 }

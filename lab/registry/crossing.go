@@ -1,12 +1,12 @@
 package registry
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"agentlab/lab/contract"
@@ -20,22 +20,27 @@ import (
 type Crossing struct {
 	registry *Registry
 	call     tool.Call
+	now      time.Time     // when the call started
+	took     time.Duration // how long it took, on a simulated clock
 
 	arguments any   // decoded; nil where unreadable says why
 	unread    error // why the arguments have no single reading
 	canonical []byte
 
-	entry  *entry         // set by lookup
-	claim  *receipt.Claim // set by idempotency, ended by settle
-	output json.RawMessage
-	result tool.Result
+	budgeted        bool          // the budget has the call among those under way
+	entry           *entry        // set by lookup
+	reserved        string        // the grant that approval took for this call
+	expectedVersion string        // of the resource, by the grant
+	claim           receipt.Claim // set by idempotency, ended by settle
+	output          json.RawMessage
+	result          tool.Result
 
 	// outcome is what is known of the backend: not applied until a handler ran.
 	outcome tool.Outcome
 }
 
 func newCrossing(r *Registry, call tool.Call) *Crossing {
-	c := &Crossing{registry: r, call: call, outcome: tool.NotApplied}
+	c := &Crossing{registry: r, call: call, now: r.backend.Clock.Now(), outcome: tool.NotApplied}
 	c.result.Trace.Decisions = make([]tool.Decision, 0, len(r.controls))
 	c.arguments, c.unread = jsonvalue.Decode(call.Proposal.Arguments)
 	if c.unread == nil {
@@ -60,22 +65,17 @@ func (c *Crossing) fail(refusal *tool.Error) {
 	c.result.Error = &told
 }
 
-// settle ends the claim by what is known of the backend: a key is free again
-// only where nothing was applied.
-func (c *Crossing) settle() {
-	if c.claim == nil {
-		return
+// finish ends the call: its claim, its grant and its place in the budget.
+func (c *Crossing) finish() {
+	c.settle()
+	if c.entry != nil {
+		// The caller did not wait any longer.
+		c.took = min(c.took, c.entry.Timeout)
 	}
-	if c.outcome == tool.NotApplied {
-		c.claim.Free()
-	} else {
-		c.claim.Keep(receipt.Receipt{
-			Fingerprint: c.result.Trace.Fingerprint,
-			Output:      bytes.Clone(c.result.Output),
-			Error:       c.result.Error,
-		})
+	if c.budgeted {
+		c.registry.spent.finish(c, c.registry.simulated())
 	}
-	c.claim = nil
+	c.result.Took = c.took
 }
 
 // answer is what came of a handler.
@@ -88,8 +88,21 @@ type answer struct {
 // false where the timeout, or ctx, ended first.
 func (c *Crossing) run(ctx context.Context) (answer, bool) {
 	c.result.Trace.HandlerRan = true
-	if c.registry.backend.Simulated != nil {
-		return c.invoke(ctx), true
+	if c.claim != nil {
+		ctx = c.claim.Context(ctx)
+	}
+	if c.expectedVersion != "" {
+		ctx = context.WithValue(ctx, versionKey{}, c.expectedVersion)
+	}
+	if c.registry.simulated() {
+		a := c.invoke(ctx)
+		if c.took <= c.entry.Timeout {
+			return a, true
+		}
+		if late := c.handOver(); late != nil {
+			late.end(a)
+		}
+		return answer{}, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.entry.Timeout)
 	answers := make(chan answer, 1)
@@ -106,10 +119,23 @@ func (c *Crossing) run(ctx context.Context) (answer, bool) {
 		case a := <-answers:
 			return a, true
 		default:
-			c.settleLater(answers)
+			if late := c.handOver(); late != nil {
+				go func() { late.end(<-answers) }()
+			}
 			return answer{}, false
 		}
 	}
+}
+
+type versionKey struct{}
+
+// ExpectedVersion returns the version that the resource of a call must still
+// have, for a handler to check in the critical section of its write; it is
+// empty where the contract asks for none. A handler that finds another refuses
+// with [tool.ApprovalStale].
+func ExpectedVersion(ctx context.Context) string {
+	version, _ := ctx.Value(versionKey{}).(string)
+	return version
 }
 
 // invoke calls the handler and contains its panic.
@@ -123,19 +149,33 @@ func (c *Crossing) invoke(ctx context.Context) (a answer) {
 	return answer{output, err}
 }
 
-// settleLater leaves the claim to the handler that is still running, so that a
-// repeat waits for what it comes to and never runs beside it.
-func (c *Crossing) settleLater(answers <-chan answer) {
-	if c.claim == nil {
+// handOver leaves the claim and the grant to the handler that is still running,
+// so that a repeat waits for what it comes to and never runs beside it. It
+// returns nil where the call holds neither.
+func (c *Crossing) handOver() *Crossing {
+	if c.claim == nil && c.reserved == "" {
+		return nil
+	}
+	late := &Crossing{registry: c.registry, call: c.call, now: c.now, took: c.took, arguments: c.arguments,
+		canonical: c.canonical, entry: c.entry, claim: c.claim, reserved: c.reserved, outcome: tool.NotApplied}
+	late.result.Trace.Fingerprint = c.result.Trace.Fingerprint
+	c.claim, c.reserved = nil, ""
+	return late
+}
+
+// end does for a late answer what the handler and output controls do for one in
+// time.
+func (c *Crossing) end(a answer) {
+	defer c.settle()
+	refusal := c.accept(a)
+	if refusal == nil {
+		refusal = c.checkOutput()
+	}
+	if refusal != nil {
+		c.fail(refusal)
 		return
 	}
-	late := &Crossing{registry: c.registry, call: c.call, entry: c.entry, claim: c.claim, outcome: tool.NotApplied}
-	late.result.Trace.Fingerprint = c.result.Trace.Fingerprint
-	c.claim = nil
-	go func() {
-		defer late.settle()
-		late.conclude(<-answers)
-	}()
+	c.result.Output = c.output
 }
 
 // accept takes in what a handler's answer says of the backend. It returns nil
@@ -156,58 +196,78 @@ func (c *Crossing) accept(a answer) *tool.Error {
 		}
 		return deliberate
 	}
+	c.fault(a.err)
+	if errors.Is(a.err, ErrResponseLost) {
+		return c.lost()
+	}
+	if refusal := c.mapped(a.err); refusal != nil {
+		return refusal
+	}
 	if changes {
 		c.outcome = tool.Unknown
-	}
-	if c.registry.backend.OnFault != nil {
-		c.registry.backend.OnFault(c.entry.Name, a.err)
 	}
 	return tool.Refusal(tool.HandlerFailed, nil, "The handler of %s failed.", c.entry.Name)
 }
 
-// conclude does for a late answer what the handler and output controls do for
-// one in time.
-func (c *Crossing) conclude(a answer) {
-	refusal := c.accept(a)
-	if refusal == nil {
-		refusal = c.checkOutput()
-	}
-	if refusal != nil {
-		c.fail(refusal)
-		return
-	}
-	c.result.Output = c.output
-}
-
-// checkOutput holds the output against the contract.
-func (c *Crossing) checkOutput() *tool.Error {
-	var violations []tool.Violation
-	decoded, err := jsonvalue.Decode(c.output)
-	if err != nil {
-		violations = []tool.Violation{{Keyword: "json", Message: "must be one JSON document"}}
-	} else {
-		violations = c.entry.output.Validate(decoded)
-	}
-	if len(violations) == 0 {
+// mapped gives a backend's error the code that the contract has for it.
+func (c *Crossing) mapped(err error) *tool.Error {
+	var failed *BackendError
+	if !errors.As(err, &failed) {
 		return nil
 	}
-	return tool.Refusal(tool.InvalidToolOutput, violationDetails{violations},
-		"The output of %s breaks its contract.", c.entry.Name)
+	for _, rule := range c.entry.Errors {
+		if rule.Backend == failed.Word {
+			if c.entry.Effect.Changes() && failed.Outcome != "" {
+				c.outcome = failed.Outcome
+			}
+			return tool.Refusal(rule.Code, nil, "The backend of %s refused the call.", c.entry.Name)
+		}
+	}
+	return nil
+}
+
+// lost is the refusal of a call whose answer did not come.
+func (c *Crossing) lost() *tool.Error {
+	if !c.entry.Effect.Changes() {
+		refusal := tool.Refusal(tool.ToolTimeout, nil, "The answer of %s was lost.", c.entry.Name)
+		refusal.Retryable = c.entry.Retry == contract.RetryTransient
+		return refusal
+	}
+	c.outcome = tool.Unknown
+	return c.unknown("The answer of the write was lost; it may have been applied.")
+}
+
+func (c *Crossing) unknown(message string) *tool.Error {
+	return tool.Refusal(tool.OutcomeUnknown, struct {
+		Key string `json:"idempotency_key,omitempty"`
+	}{c.entry.IdempotencyKey}, "%s", message)
+}
+
+// broken is the refusal of a call that the runtime itself failed.
+func (c *Crossing) broken(err error) *tool.Error {
+	c.fault(err)
+	return tool.Refusal(tool.HandlerFailed, nil, "The runtime of %s failed.", c.entry.Name)
+}
+
+func (c *Crossing) cancelled() *tool.Error {
+	return tool.Refusal(tool.HandlerFailed, nil, "The call of %s was cancelled.", c.entry.Name)
+}
+
+// fault tells the operator, and nobody else, why something broke. The trace
+// holds the first line, without the stack of a panic.
+func (c *Crossing) fault(err error) {
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	c.result.Trace.Fault = c.registry.redactedText(first)
+	if c.registry.backend.OnFault != nil {
+		c.registry.backend.OnFault(c.entry.Name, err)
+	}
 }
 
 type violationDetails struct {
 	Violations []tool.Violation `json:"violations"`
 }
 
-// late is the refusal of a call that its time, or its caller, gave up on.
-func (c *Crossing) late(ctx context.Context, started time.Time) *tool.Error {
-	if ctx.Err() != nil {
-		return tool.Refusal(tool.HandlerFailed, nil, "The call of %s was cancelled.", c.entry.Name)
-	}
-	return c.timeout(time.Since(started))
-}
-
-// timeout is the refusal of a call that took, or would take, too long.
+// timeout is the refusal of a read that took, or would take, too long.
 func (c *Crossing) timeout(observed time.Duration) *tool.Error {
 	refusal := tool.Refusal(tool.ToolTimeout, struct {
 		Timeout  int64 `json:"timeout_ms"`

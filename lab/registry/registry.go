@@ -30,30 +30,83 @@ import (
 // returns a JSON document.
 //
 // A deliberate failure is a [*tool.Error], whose Outcome says what became of
-// the backend. Of any other error, and of a panic, a tool that only reads has
-// applied nothing; for one that writes the outcome is unknown. Neither reaches
-// the caller in words; see [Backend.OnFault].
+// the backend. A [*BackendError] is given a code by the contract. Of any other
+// error, and of a panic, a tool that only reads has applied nothing; for one
+// that writes the outcome is unknown. Neither reaches the caller in words; see
+// [Backend.OnFault].
 type Handler func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
 
 // Latency foretells, from its arguments, how long a call takes on a simulated
 // clock.
-type Latency func(arguments json.RawMessage) time.Duration
+type Latency func(ctx context.Context, arguments json.RawMessage) time.Duration
 
-// Backend is what stands behind the contracts of a registry.
+// Access is what a caller may do with a resource.
+type Access string
+
+const (
+	Allowed   Access = "allowed"
+	Forbidden Access = "forbidden"
+	Hidden    Access = "hidden" // the caller may not even know that it exists
+)
+
+// Reconcile finds out whether an action of unknown outcome was applied, by what
+// the backend itself shows. Where it was, output is the answer it would have
+// had.
+type Reconcile func(ctx context.Context, arguments json.RawMessage) (output json.RawMessage, applied bool, err error)
+
+// Backend is what stands behind the contracts of a registry. Only Handlers must
+// be set; the functions by tool name are asked where a contract wants what they
+// know.
 type Backend struct {
 	// Handlers has one handler a contract, by tool name.
 	Handlers map[string]Handler
 	// Receipts remembers the keyed actions of this backend; nil stands for a
 	// fresh memory.
-	Receipts *receipt.Memory
-	// Simulated, where set, replaces the wall clock: a call takes as long as
-	// the function of its tool says (none: no time), and nothing ever waits.
-	Simulated map[string]Latency
+	Receipts receipt.Store
+	// Clock is the time that the controls go by; nil stands for the wall clock.
+	Clock Clock
+	// Latencies say how long calls take on a simulated clock (none: no time).
+	Latencies map[string]Latency
+	// Access decides about resources. A tool whose contract names a resource
+	// and that has none is refused.
+	Access map[string]func(ctx context.Context, caller tool.Caller, resource string) Access
+	// Versions tell the version of a resource, for preconditions.
+	Versions map[string]func(ctx context.Context, resource string) (string, error)
+	// Previews say in words what a call would do, for whoever confirms it.
+	Previews map[string]func(ctx context.Context, arguments json.RawMessage) string
+	// Reconcile settles actions of unknown outcome.
+	Reconcile map[string]Reconcile
+	// Budget is what this session may use up.
+	Budget tool.Budget
+	// Controls replaces the controls that calls meet; nil stands for all.
+	Controls []Control
+	// RedactionKey keys the digests that stand for secrets.
+	RedactionKey []byte
 	// OnFault, where set, is told why a handler failed in a way that the
 	// caller is not told: an undeclared error, or a panic with its stack. It
 	// may be called from several goroutines.
 	OnFault func(tool string, cause error)
 }
+
+// BackendError is a failure in the backend's own words.
+type BackendError struct {
+	Word    string       // which the contract's error rules are matched with
+	Outcome tool.Outcome // what became of the backend; empty stands for not applied
+	Err     error        // for the operator; may be nil
+}
+
+func (e *BackendError) Error() string {
+	if e.Err == nil {
+		return e.Word
+	}
+	return e.Word + ": " + e.Err.Error()
+}
+
+func (e *BackendError) Unwrap() error { return e.Err }
+
+// ErrResponseLost is wrapped by the error of a handler whose backend took the
+// call and whose answer never came: the outcome is unknown.
+var ErrResponseLost = errors.New("the response was lost")
 
 // Catalog is a set of contracts whose schemas are compiled. It never changes
 // and may stand before many backends.
@@ -65,7 +118,10 @@ type Catalog struct {
 type entry struct {
 	contract.Contract
 	input, output *schema.Schema
+	secrets       map[string]bool // fields to redact, by name
 }
+
+func (e *entry) retired() bool { return e.Lifecycle != nil && e.Lifecycle.Retired }
 
 // Compile checks contracts and compiles their schemas. The error names every
 // contract that does not hold together, and where.
@@ -104,7 +160,7 @@ func compile(c contract.Contract) (*entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("contract of tool %q: output schema: %w", c.Name, err)
 	}
-	return &entry{complete, input, output}, nil
+	return &entry{complete, input, output, secretFields(complete.Output)}, nil
 }
 
 func byName(a, b tool.Definition) int {
@@ -120,10 +176,23 @@ func byName(a, b tool.Definition) int {
 // Definitions lists what a model sees of the catalog, sorted by name.
 func (c *Catalog) Definitions() []tool.Definition { return slices.Clone(c.definitions) }
 
-// visibleTo lists the tools that the caller has the permission to call.
-func (c *Catalog) visibleTo(caller tool.Caller) []string {
-	names := []string{}
+// DefinitionsFor lists what the models of a caller see: the tools that it may
+// know of and that are not retired.
+func (c *Catalog) DefinitionsFor(caller tool.Caller) []tool.Definition {
+	var visible []tool.Definition
 	for _, d := range c.definitions {
+		if e := c.entries[d.Name]; e.Visibility.Admits(caller) && !e.retired() {
+			visible = append(visible, d)
+		}
+	}
+	return visible
+}
+
+// available lists the tools that the caller may know of and has the permission
+// to call.
+func (c *Catalog) available(caller tool.Caller) []string {
+	names := []string{}
+	for _, d := range c.DefinitionsFor(caller) {
 		if slices.Contains(caller.Permissions, c.entries[d.Name].Permission) {
 			names = append(names, d.Name)
 		}
@@ -131,11 +200,15 @@ func (c *Catalog) visibleTo(caller tool.Caller) []string {
 	return names
 }
 
-// Registry is a catalog before one backend. It is safe for concurrent use.
+// Registry is a catalog before one backend, for one session. It is safe for
+// concurrent use.
 type Registry struct {
 	catalog  *Catalog
 	controls []Control
 	backend  Backend
+	spent    spending
+	grants   grantBook
+	buckets  buckets
 }
 
 // New puts a catalog before a backend. It is an error if the two do not name
@@ -156,14 +229,44 @@ func New(catalog *Catalog, backend Backend) (*Registry, error) {
 	if backend.Receipts == nil {
 		backend.Receipts = new(receipt.Memory)
 	}
-	return &Registry{catalog, controls, backend}, nil
+	if backend.Clock == nil {
+		backend.Clock = wall{}
+	}
+	r := &Registry{catalog: catalog, controls: controls, backend: backend}
+	if backend.Controls != nil {
+		r.controls = backend.Controls
+	}
+	return r, nil
+}
+
+// simulated reports whether no call takes any time of its own.
+func (r *Registry) simulated() bool {
+	_, simulated := r.backend.Clock.(*Simulated)
+	return simulated
+}
+
+// SetBudget sets what the session may use up; it comes before the first call.
+func (r *Registry) SetBudget(budget tool.Budget) { r.backend.Budget = budget }
+
+// Reset forgets what the registry knows of calls: budgets, used grants and
+// rates. The backend and its receipts are their owner's to reset.
+func (r *Registry) Reset() {
+	r.spent.reset()
+	r.grants.reset()
+	r.buckets.reset()
 }
 
 // Call takes one call through the controls. It does not panic, whatever the
 // handler does, and does not wait past the end of ctx or the tool's timeout.
 func (r *Registry) Call(ctx context.Context, call tool.Call) tool.Result {
 	c := newCrossing(r, call)
-	defer c.settle()
+	r.cross(ctx, c)
+	c.finish()
+	return c.result
+}
+
+// cross takes a call through the controls, up to the one that ends it.
+func (r *Registry) cross(ctx context.Context, c *Crossing) {
 	for i := range r.controls {
 		control := &r.controls[i]
 		verdict, refusal := control.Decide(ctx, c)
@@ -175,11 +278,10 @@ func (r *Registry) Call(ctx context.Context, call tool.Call) tool.Result {
 		switch verdict {
 		case tool.Refuse:
 			c.fail(refusal)
-			return c.result
+			return
 		case tool.Replay:
-			return c.result
+			return
 		}
 	}
 	c.result.Output = c.output
-	return c.result
 }

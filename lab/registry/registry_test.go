@@ -95,7 +95,8 @@ func answer(output string) registry.Handler {
 
 func simulated(latency time.Duration) func(*registry.Backend) {
 	return func(b *registry.Backend) {
-		b.Simulated = map[string]registry.Latency{"look": func(json.RawMessage) time.Duration { return latency }}
+		b.Clock = registry.NewSimulated(time.Unix(0, 0))
+		b.Latencies = map[string]registry.Latency{"look": func(context.Context, json.RawMessage) time.Duration { return latency }}
 	}
 }
 
@@ -143,7 +144,11 @@ func TestEveryControlPasses(t *testing.T) {
 	result := succeeded(t, b.Call(t.Context(), write(`"k1"`, `"n"`)))
 	want := tool.Trace{HandlerRan: true, Fingerprint: result.Trace.Fingerprint}
 	for _, c := range registry.Controls() {
-		want.Decisions = append(want.Decisions, tool.Decision{Control: c.Name, Verdict: tool.Pass})
+		verdict := tool.Pass
+		if c.Name == "budget" || c.Name == "rate" {
+			verdict = tool.Skip
+		}
+		want.Decisions = append(want.Decisions, tool.Decision{Control: c.Name, Verdict: verdict})
 	}
 	if diff := cmp.Diff(want, result.Trace); diff != "" {
 		t.Errorf("trace (-want +got):\n%s", diff)
@@ -155,7 +160,7 @@ func TestEveryControlPasses(t *testing.T) {
 			skipped = append(skipped, d.Control)
 		}
 	}
-	if diff := cmp.Diff([]string{"approval", "idempotency"}, skipped); diff != "" {
+	if diff := cmp.Diff([]string{"budget", "approval", "rate", "idempotency"}, skipped); diff != "" {
 		t.Errorf("skipped (-want +got):\n%s", diff)
 	}
 }
@@ -165,7 +170,7 @@ func TestControlsAreTheOnesOfTheDesign(t *testing.T) {
 	for _, c := range registry.Controls() {
 		names = append(names, c.Name)
 	}
-	want := strings.Fields("lookup input permission approval deadline idempotency handler output")
+	want := strings.Fields("budget lookup input permission approval rate deadline idempotency handler output")
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("controls (-want +got):\n%s", diff)
 	}
@@ -476,7 +481,7 @@ func TestABrokenHandlerIsContained(t *testing.T) {
 				if e.Outcome != tool.Unknown {
 					t.Errorf("a write's outcome is %s, want unknown", e.Outcome)
 				}
-				told, err := json.Marshal(first)
+				told, err := json.Marshal(first.Error)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -484,6 +489,9 @@ func TestABrokenHandlerIsContained(t *testing.T) {
 					if strings.Contains(string(told), leak) {
 						t.Errorf("the caller is told %q: %s", leak, told)
 					}
+				}
+				if f := first.Trace.Fault; f == "" || strings.Contains(f, ".go:") || strings.Contains(f, "goroutine") {
+					t.Errorf("the trace says %q; want one line without the stack", f)
 				}
 				if len(faults) != 2 {
 					t.Fatalf("the operator was told %q", faults)
@@ -580,12 +588,12 @@ func TestAHangingWriteIsSettledWhenItEnds(t *testing.T) {
 					time.Sleep(1200 * time.Millisecond)
 					return test.late(ctx, arguments)
 				})
-				e := refused(t, b.Call(t.Context(), write(`"k1"`, `1`)), "handler", tool.ToolTimeout)
+				e := refused(t, b.Call(t.Context(), write(`"k1"`, `1`)), "handler", tool.OutcomeUnknown)
 				if e.Outcome != tool.Unknown || e.Retryable {
 					t.Errorf("outcome %s, retryable %t; want unknown and no retry", e.Outcome, e.Retryable)
 				}
 				// The repeat waits its own time for the first, and is not run.
-				e = refused(t, b.Call(t.Context(), write(`"k1"`, `1`)), "idempotency", tool.ToolTimeout)
+				e = refused(t, b.Call(t.Context(), write(`"k1"`, `1`)), "idempotency", tool.ActionInProgress)
 				if e.Outcome != tool.Unknown {
 					t.Errorf("outcome of the waiting repeat = %s", e.Outcome)
 				}

@@ -33,7 +33,10 @@ func (Typed) Open(context.Context) (tool.Session, error) {
 	r, err := registry.New(catalog(), registry.Backend{
 		Handlers:  handlers(s.store),
 		Receipts:  s.receipts,
-		Simulated: latencies,
+		Clock:     registry.NewSimulated(time.Unix(0, 0)),
+		Latencies: latencies,
+		// What the contracts do not ask for is not in the traces either.
+		Controls: classicControls,
 	})
 	s.Registry = r
 	return s, err
@@ -51,9 +54,13 @@ type typedSession struct {
 
 func (s *typedSession) Effects() int { return s.store.EffectCount() }
 
+// classicControls are those of version 2.
+var classicControls = registry.Without("budget", "rate")
+
 func (s *typedSession) Close() error {
 	s.store.Reset()
 	s.receipts.Reset()
+	s.Reset()
 	sessions.Put(s)
 	return nil
 }
@@ -70,7 +77,7 @@ var catalog = sync.OnceValue(func() *registry.Catalog {
 // latencies are the simulated clock of the backend: only the slow lookup takes
 // any time, and as much as it was asked to.
 var latencies = map[string]registry.Latency{
-	"slow_ticket_lookup": func(arguments json.RawMessage) time.Duration {
+	"slow_ticket_lookup": func(_ context.Context, arguments json.RawMessage) time.Duration {
 		var in struct {
 			Latency json.Number `json:"simulated_latency_ms"`
 		}

@@ -19,21 +19,35 @@ const (
 	Conflict   Category = "conflict"
 	Dependency Category = "dependency"
 	Internal   Category = "internal"
+	Budgetary  Category = "budget"
+	Protocol   Category = "protocol"
 	// Uncategorised is what a surface without contracts answers: nothing that
 	// an agent could act on.
 	Uncategorised Category = "unknown"
 )
 
 const (
+	BudgetExhausted     Code = "budget_exhausted"
 	ToolNotFound        Code = "tool_not_found"
+	ToolRetired         Code = "tool_retired"
+	MalformedProposal   Code = "malformed_proposal"
 	InvalidArguments    Code = "invalid_arguments"
 	InvalidCursor       Code = "invalid_cursor"
 	PermissionDenied    Code = "permission_denied"
+	ResourceForbidden   Code = "resource_forbidden"
 	ApprovalRequired    Code = "approval_required"
+	ApprovalMismatch    Code = "approval_mismatch"
+	ApprovalExpired     Code = "approval_expired"
+	ApprovalUsed        Code = "approval_used"
+	ApprovalStale       Code = "approval_stale"
 	TicketNotFound      Code = "ticket_not_found"
+	RateLimited         Code = "rate_limited"
 	IdempotencyConflict Code = "idempotency_conflict"
+	ActionInProgress    Code = "action_in_progress"
 	ToolTimeout         Code = "tool_timeout"
+	OutcomeUnknown      Code = "outcome_unknown"
 	InvalidToolOutput   Code = "invalid_tool_output"
+	OutputTooLarge      Code = "output_too_large"
 	HandlerFailed       Code = "handler_failed"
 	ToolFailed          Code = "tool_failed"
 )
@@ -44,21 +58,34 @@ type Failure struct {
 	Category   Category
 	Control    string // the control that refuses with it; empty where none does
 	NextAction string // what the agent should do
+	Retryable  bool   // whether a repeat of the same call could help; a timeout asks the contract
 }
 
 // failures is the one table of codes. A new code is a new row.
 var failures = []Failure{
-	{ToolNotFound, Routing, "lookup", "choose a listed tool"},
-	{InvalidArguments, Validation, "input", "fix the arguments that the violations name"},
-	{InvalidCursor, Validation, "handler", "fix the arguments that the violations name"},
-	{PermissionDenied, Policy, "permission", "stop, or ask for the right identity"},
-	{ApprovalRequired, Policy, "approval", "pause and show the pending call"},
-	{TicketNotFound, NotFound, "handler", "check the id, or search again"},
-	{IdempotencyConflict, Conflict, "idempotency", "reconcile; a new action or a person"},
-	{ToolTimeout, Dependency, "deadline", "a bounded retry, if the contract allows"},
-	{InvalidToolOutput, Internal, "output", "stop and raise an alarm"},
-	{HandlerFailed, Internal, "handler", "stop and raise an alarm"},
-	{ToolFailed, Uncategorised, "", ""},
+	{BudgetExhausted, Budgetary, "budget", "stop, and tell what was done", false},
+	{ToolNotFound, Routing, "lookup", "choose a listed tool", false},
+	{ToolRetired, Routing, "lookup", "choose the successor that the details name", false},
+	{MalformedProposal, Protocol, "input", "propose again, as one well-formed call", false},
+	{InvalidArguments, Validation, "input", "fix the arguments that the violations name", false},
+	{InvalidCursor, Validation, "handler", "fix the arguments that the violations name", false},
+	{PermissionDenied, Policy, "permission", "stop, or ask for the right identity", false},
+	{ResourceForbidden, Policy, "permission", "stop, or ask for access to the resource", false},
+	{ApprovalRequired, Policy, "approval", "pause and show the pending call", false},
+	{ApprovalMismatch, Policy, "approval", "ask for approval of exactly this call", false},
+	{ApprovalExpired, Policy, "approval", "ask for a new approval", false},
+	{ApprovalUsed, Policy, "approval", "ask for a new approval", false},
+	{ApprovalStale, Policy, "approval", "preview again, and ask for approval of what it shows", false},
+	{TicketNotFound, NotFound, "handler", "check the id, or search again", false},
+	{RateLimited, Dependency, "rate", "wait as long as the details say, then repeat", true},
+	{IdempotencyConflict, Conflict, "idempotency", "reconcile; a new action or a person", false},
+	{ActionInProgress, Conflict, "idempotency", "wait, then repeat with the same key", true},
+	{ToolTimeout, Dependency, "deadline", "a bounded retry, if the contract allows", false},
+	{OutcomeUnknown, Dependency, "handler", "look up the receipt", false},
+	{InvalidToolOutput, Internal, "output", "stop and raise an alarm", false},
+	{OutputTooLarge, Validation, "output", "narrow the call by what the details name", false},
+	{HandlerFailed, Internal, "handler", "stop and raise an alarm", false},
+	{ToolFailed, Uncategorised, "", "", false},
 }
 
 // Failures returns the table of codes, in the order of the documentation.
@@ -110,6 +137,7 @@ func Refusal(code Code, details any, format string, args ...any) *Error {
 		Code:       code,
 		Category:   row.Category,
 		Message:    fmt.Sprintf(format, args...),
+		Retryable:  row.Retryable,
 		Details:    raw,
 		NextAction: row.NextAction,
 		Outcome:    NotApplied,

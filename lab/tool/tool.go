@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
 
 // Definition is what a model sees of a tool. Name and Description route the
@@ -25,18 +26,51 @@ type Proposal struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// Caller is who asks. Nothing in a proposal can add to it.
+// Caller is who asks, and what for. Nothing in a proposal can add to it.
 type Caller struct {
 	ID          string   `json:"id"`
 	Permissions []string `json:"permissions"`
+	Task        string   `json:"task,omitempty"`        // what the agent was set to do
+	Environment string   `json:"environment,omitempty"` // where, such as production
 }
 
 // Call is a proposal as the trusted runtime hands it to a surface: what is
-// asked, by whom, and whether this very call was confirmed.
+// asked, by whom, and what was confirmed.
 type Call struct {
 	Proposal Proposal
 	Caller   Caller
+	// Approved says that the calls of this task were confirmed, in general.
 	Approved bool
+	// Grants are the confirmations of particular calls that the caller brings.
+	Grants []Grant
+}
+
+// Grant is one person's confirmation of one particular call. It is used up when
+// that call is applied.
+type Grant struct {
+	ID        string
+	Digest    string // of the call that was confirmed, as a [Pending] shows it
+	Approver  Caller
+	IssuedAt  time.Time
+	ExpiresAt time.Time // the first instant at which it no longer holds
+	// ResourceVersion is the version of the resource when the call was shown.
+	ResourceVersion string
+}
+
+// Pending is a call as a person is shown it, to be granted exactly so.
+type Pending struct {
+	Digest          string `json:"digest"`
+	Preview         string `json:"preview"`
+	ResourceVersion string `json:"resource_version,omitempty"`
+}
+
+// Budget is what a session may use up. A limit of zero is none. Refused calls
+// count: an agent that repeats itself must come to an end.
+type Budget struct {
+	Proposals  int           // how many calls may be made
+	Elapsed    time.Duration // from the first call to the start of the last
+	Concurrent int           // how many calls may be under way at once
+	Cost       int           // in the units of the contracts' cost
 }
 
 // Outcome says what is known about the backend after a call.
@@ -55,7 +89,10 @@ type Result struct {
 	Output   json.RawMessage
 	Error    *Error
 	Replayed bool // the output of an earlier call with the same key
-	Trace    Trace
+	// ReplacedBy names the successor of a tool that is deprecated.
+	ReplacedBy string
+	Took       time.Duration // on a simulated clock; else zero
+	Trace      Trace
 }
 
 // OK reports whether the call succeeded.
@@ -88,6 +125,9 @@ type Trace struct {
 	// Fingerprint is the digest of the canonical arguments, "sha256:" and 64
 	// hex digits. It is empty where the arguments have no single reading.
 	Fingerprint string `json:"fingerprint"`
+	// Fault is what a handler said when it broke, for the operator's eyes; it
+	// is redacted, and no caller is told.
+	Fault string `json:"fault,omitempty"`
 }
 
 // RefusedBy names the control that refused the call, or is empty.

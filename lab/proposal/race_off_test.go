@@ -1,0 +1,5 @@
+//go:build !race
+
+package proposal_test
+
+const raceFactor = 1

@@ -1,0 +1,147 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"agentlab/lab/receipt"
+	"agentlab/lab/tool"
+)
+
+func (c *Crossing) key() receipt.Key {
+	return receipt.Key{Tool: c.entry.Name, Caller: c.call.Caller.ID, Value: c.argument(c.entry.IdempotencyKey)}
+}
+
+// idempotency claims the action, or answers the call from its receipt. While
+// the same action is under way it waits for it, as long as the call may take.
+func idempotency(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
+	if c.entry.IdempotencyKey == "" {
+		return tool.Skip, nil
+	}
+	waiting := ctx
+	if !c.registry.simulated() {
+		bounded, cancel := context.WithTimeout(ctx, c.entry.Timeout)
+		defer cancel()
+		waiting = bounded
+	}
+	for {
+		claim, known, err := c.registry.backend.Receipts.Claim(waiting, c.key(), c.now)
+		switch {
+		case err != nil:
+			return tool.Refuse, c.unclaimed(ctx, err)
+		case known == nil:
+			c.claim = claim
+			return tool.Pass, nil
+		case known.Fingerprint != c.result.Trace.Fingerprint:
+			return tool.Refuse, tool.Refusal(tool.IdempotencyConflict, struct {
+				Key string `json:"idempotency_key"`
+			}{c.entry.IdempotencyKey}, "The %s was used before with other arguments.", c.entry.IdempotencyKey)
+		case known.SettledAt.After(c.now):
+			// On a simulated clock the first call is still under way.
+			wait := known.SettledAt.Sub(c.now)
+			if c.registry.simulated() && wait > c.entry.Timeout {
+				c.took = c.entry.Timeout
+				return tool.Refuse, c.inProgress()
+			}
+			c.took = wait
+		}
+		if known.State == receipt.Unknown {
+			settled, refusal := c.reconcile(ctx)
+			if refusal != nil {
+				return tool.Refuse, refusal
+			}
+			if settled {
+				continue
+			}
+		}
+		c.result.Replayed = true
+		c.result.Output = bytes.Clone(known.Output)
+		if known.Error != nil {
+			told := *known.Error
+			c.result.Error = &told
+		}
+		return tool.Replay, nil
+	}
+}
+
+// unclaimed is the refusal of a call whose claim was not granted.
+func (c *Crossing) unclaimed(ctx context.Context, err error) *tool.Error {
+	switch {
+	case ctx.Err() != nil:
+		return c.cancelled()
+	case errors.Is(err, context.DeadlineExceeded):
+		return c.inProgress()
+	}
+	return c.broken(err)
+}
+
+func (c *Crossing) inProgress() *tool.Error {
+	c.outcome = tool.Unknown // as long as the other call is under way
+	return tool.Refusal(tool.ActionInProgress, struct {
+		Key string `json:"idempotency_key"`
+	}{c.entry.IdempotencyKey}, "The same action is still under way.")
+}
+
+// reconcile asks the backend what became of an action of unknown outcome, and
+// writes it down. It reports whether something was found out.
+func (c *Crossing) reconcile(ctx context.Context) (settled bool, refusal *tool.Error) {
+	find := c.registry.backend.Reconcile[c.entry.Name]
+	if find == nil {
+		return false, nil
+	}
+	output, applied, err := find(ctx, c.canonical)
+	if err != nil {
+		c.outcome = tool.Unknown
+		c.fault(err)
+		return false, c.unknown("What became of the action could not be found out.")
+	}
+	var found *receipt.Receipt
+	if applied {
+		found = c.receipt(receipt.Applied)
+		found.Output = bytes.Clone(output)
+	}
+	if err := c.registry.backend.Receipts.Resolve(ctx, c.key(), found); err != nil {
+		return false, c.broken(err)
+	}
+	return true, nil
+}
+
+// receipt starts a receipt of this call.
+func (c *Crossing) receipt(state receipt.State) *receipt.Receipt {
+	r := &receipt.Receipt{State: state, Fingerprint: c.result.Trace.Fingerprint, SettledAt: c.now.Add(c.took)}
+	if c.entry.ReceiptTTL > 0 {
+		r.ExpiresAt = c.now.Add(c.entry.ReceiptTTL)
+	}
+	return r
+}
+
+// settle ends what the call holds by what is known of the backend: a key and a
+// grant are free again only where nothing was applied.
+func (c *Crossing) settle() {
+	if c.outcome == tool.NotApplied {
+		c.release()
+	}
+	if c.claim == nil {
+		return
+	}
+	claim := c.claim
+	c.claim = nil
+	if c.outcome == tool.NotApplied {
+		if err := claim.Free(); err != nil {
+			c.fault(err)
+		}
+		return
+	}
+	r := c.receipt(receipt.Applied)
+	if c.outcome == tool.Unknown {
+		r.State = receipt.Unknown
+	}
+	r.Output, r.Error = bytes.Clone(c.result.Output), c.result.Error
+	if err := claim.Keep(*r); err != nil {
+		// What the store could not keep, a store that is one with the backend
+		// has not applied; of any other nobody knows.
+		c.outcome = tool.Unknown
+		c.fail(c.broken(err))
+	}
+}

@@ -1,0 +1,151 @@
+package registry
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"sync"
+
+	"agentlab/lab/contract"
+	"agentlab/lab/jsonvalue"
+	"agentlab/lab/tool"
+)
+
+func output(_ context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
+	if refusal := c.checkOutput(); refusal != nil {
+		return tool.Refuse, refusal
+	}
+	return tool.Pass, nil
+}
+
+// checkOutput holds the output against the contract: its schema, its size, and
+// then what of it may leave the runtime.
+func (c *Crossing) checkOutput() *tool.Error {
+	var violations []tool.Violation
+	decoded, err := jsonvalue.Decode(c.output)
+	if err != nil {
+		violations = []tool.Violation{{Keyword: "json", Message: "must be one JSON document"}}
+	} else {
+		violations = c.entry.output.Validate(decoded)
+	}
+	if len(violations) > 0 {
+		return tool.Refusal(tool.InvalidToolOutput, violationDetails{violations},
+			"The output of %s breaks its contract.", c.entry.Name)
+	}
+	limits := c.entry.Output
+	if limits == nil {
+		return nil
+	}
+	if limits.MaxBytes > 0 && len(c.output) > limits.MaxBytes {
+		return tool.Refusal(tool.OutputTooLarge, struct {
+			Bytes    int      `json:"bytes"`
+			MaxBytes int      `json:"max_bytes"`
+			NarrowBy []string `json:"narrow_by"`
+		}{len(c.output), limits.MaxBytes, append([]string{}, limits.NarrowBy...)},
+			"The output of %s is larger than an agent should be given.", c.entry.Name)
+	}
+	if c.entry.secrets != nil || limits.Credentials {
+		if c.redact(decoded) {
+			c.output = jsonvalue.AppendCanonical(nil, decoded)
+		}
+	}
+	return nil
+}
+
+func secretFields(limits *contract.Output) map[string]bool {
+	if limits == nil || len(limits.Secret) == 0 {
+		return nil
+	}
+	fields := make(map[string]bool, len(limits.Secret))
+	for _, name := range limits.Secret {
+		fields[name] = true
+	}
+	return fields
+}
+
+// redact replaces, in place, the values of secret fields. It reports whether
+// there were any.
+func (c *Crossing) redact(value any) bool {
+	found := false
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			found = c.redact(item) || found
+		}
+	case map[string]any:
+		for name, member := range v {
+			if member != nil && (c.entry.secrets[name] || c.entry.Output.Credentials && NamesCredential(name)) {
+				v[name] = c.registry.marker(member)
+				found = true
+				continue
+			}
+			found = c.redact(member) || found
+		}
+	}
+	return found
+}
+
+// marker stands for a secret. Equal secrets have equal markers under one key,
+// so that a reader can still compare them.
+func (r *Registry) marker(secret any) string {
+	mac := hmac.New(sha256.New, r.backend.RedactionKey)
+	mac.Write(jsonvalue.AppendCanonical(nil, secret))
+	return "[redacted " + hex.EncodeToString(mac.Sum(nil)[:4]) + "]"
+}
+
+// credentialWords are what the name of a field says that holds a credential.
+var credentialWords = []string{
+	"password", "passwd", "secret", "token", "apikey", "accesskey", "privatekey", "credential", "authorization", "cookie",
+}
+
+// NamesCredential reports whether a field of this name is taken to hold a
+// credential: whether it has one of a few words in it, in any case and with any
+// of - _ and space between its parts.
+func NamesCredential(name string) bool {
+	folded := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
+	for _, word := range credentialWords {
+		if strings.Contains(folded, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// pairs finds what a text says to be a credential: a name that says so, and the
+// word after it.
+var pairs = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)([a-z0-9_-]*(?:` + strings.Join(credentialWords, "|") + `)[a-z0-9_-]*"?(?:\s*[:=]\s*|\s+)(?:bearer\s+|basic\s+)?)("[^"]*"|'[^']*'|[^\s,;&]+)`)
+})
+
+// redactedText replaces what looks like a credential in a text by its marker.
+func (r *Registry) redactedText(text string) string {
+	found := pairs().FindAllStringSubmatchIndex(text, -1)
+	if found == nil {
+		return text
+	}
+	var out strings.Builder
+	end := 0
+	for _, at := range found {
+		out.WriteString(text[end:at[4]])
+		out.WriteString(r.marker(strings.Trim(text[at[4]:at[5]], `"'`)))
+		end = at[5]
+	}
+	out.WriteString(text[end:])
+	return out.String()
+}
+
+// Redacted returns a JSON document with the credentials in it replaced, by the
+// names of their fields. What is not JSON is replaced as a whole.
+func (r *Registry) Redacted(document json.RawMessage) json.RawMessage {
+	value, err := jsonvalue.Decode(document)
+	if err != nil {
+		return jsonvalue.AppendString(nil, r.marker(string(document)))
+	}
+	c := Crossing{registry: r, entry: &entry{Contract: contract.Contract{Output: &contract.Output{Credentials: true}}}}
+	c.redact(value)
+	return jsonvalue.AppendCanonical(nil, value)
+}
