@@ -59,10 +59,10 @@ func (c *Crossing) argument(name string) string {
 
 // fail makes the refusal the result, with what is known of the backend.
 func (c *Crossing) fail(refusal *tool.Error) {
-	told := *refusal
-	told.Outcome = c.outcome
+	final := *refusal
+	final.Outcome = c.outcome
 	c.result.Output = nil
-	c.result.Error = &told
+	c.result.Error = &final
 }
 
 // finish ends the call: its claim, its grant and its place in the budget.
@@ -91,9 +91,7 @@ func (c *Crossing) run(ctx context.Context) (answer, bool) {
 	if c.claim != nil {
 		ctx = c.claim.Context(ctx)
 	}
-	if c.expectedVersion != "" {
-		ctx = context.WithValue(ctx, versionKey{}, c.expectedVersion)
-	}
+	ctx = context.WithValue(ctx, crossingKey{}, told{c.call.Caller, c.expectedVersion})
 	if c.registry.simulated() {
 		a := c.invoke(ctx)
 		if c.took <= c.entry.Timeout {
@@ -127,15 +125,27 @@ func (c *Crossing) run(ctx context.Context) (answer, bool) {
 	}
 }
 
-type versionKey struct{}
+type crossingKey struct{}
+
+// told is what a handler may ask of its call.
+type told struct {
+	caller  tool.Caller
+	version string
+}
+
+// CallerOf returns who made the call that a handler works on.
+func CallerOf(ctx context.Context) tool.Caller {
+	t, _ := ctx.Value(crossingKey{}).(told)
+	return t.caller
+}
 
 // ExpectedVersion returns the version that the resource of a call must still
 // have, for a handler to check in the critical section of its write; it is
 // empty where the contract asks for none. A handler that finds another refuses
 // with [tool.ApprovalStale].
 func ExpectedVersion(ctx context.Context) string {
-	version, _ := ctx.Value(versionKey{}).(string)
-	return version
+	t, _ := ctx.Value(crossingKey{}).(told)
+	return t.version
 }
 
 // invoke calls the handler and contains its panic.

@@ -90,7 +90,7 @@ func (c *Crossing) reconcile(ctx context.Context) (settled bool, refusal *tool.E
 	if find == nil {
 		return false, nil
 	}
-	output, applied, err := find(ctx, c.canonical)
+	output, applied, err := find(ctx, c.call.Caller, c.canonical)
 	if err != nil {
 		c.outcome = tool.Unknown
 		c.fault(err)

@@ -52,7 +52,7 @@ const (
 // Reconcile finds out whether an action of unknown outcome was applied, by what
 // the backend itself shows. Where it was, output is the answer it would have
 // had.
-type Reconcile func(ctx context.Context, arguments json.RawMessage) (output json.RawMessage, applied bool, err error)
+type Reconcile func(ctx context.Context, caller tool.Caller, arguments json.RawMessage) (output json.RawMessage, applied bool, err error)
 
 // Backend is what stands behind the contracts of a registry. Only Handlers must
 // be set; the functions by tool name are asked where a contract wants what they
@@ -173,15 +173,20 @@ func byName(a, b tool.Definition) int {
 	return 0
 }
 
-// Definitions lists what a model sees of the catalog, sorted by name.
-func (c *Catalog) Definitions() []tool.Definition { return slices.Clone(c.definitions) }
+// Definitions lists every tool of the catalog that is not retired, sorted by
+// name.
+func (c *Catalog) Definitions() []tool.Definition {
+	return slices.DeleteFunc(slices.Clone(c.definitions), func(d tool.Definition) bool {
+		return c.entries[d.Name].retired()
+	})
+}
 
 // DefinitionsFor lists what the models of a caller see: the tools that it may
 // know of and that are not retired.
 func (c *Catalog) DefinitionsFor(caller tool.Caller) []tool.Definition {
 	var visible []tool.Definition
-	for _, d := range c.definitions {
-		if e := c.entries[d.Name]; e.Visibility.Admits(caller) && !e.retired() {
+	for _, d := range c.Definitions() {
+		if c.entries[d.Name].Visibility.Admits(caller) {
 			visible = append(visible, d)
 		}
 	}
@@ -214,16 +219,14 @@ type Registry struct {
 // New puts a catalog before a backend. It is an error if the two do not name
 // the same tools.
 func New(catalog *Catalog, backend Backend) (*Registry, error) {
-	for name := range catalog.entries {
-		if backend.Handlers[name] == nil {
+	for name, e := range catalog.entries {
+		if backend.Handlers[name] == nil && !e.retired() {
 			return nil, fmt.Errorf("registry: tool %q has no handler", name)
 		}
 	}
-	if len(backend.Handlers) != len(catalog.entries) {
-		for name := range backend.Handlers {
-			if catalog.entries[name] == nil {
-				return nil, fmt.Errorf("registry: handler %q has no contract", name)
-			}
+	for name := range backend.Handlers {
+		if catalog.entries[name] == nil {
+			return nil, fmt.Errorf("registry: handler %q has no contract", name)
 		}
 	}
 	if backend.Receipts == nil {

@@ -11,6 +11,7 @@
 package ticket
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"sync"
@@ -53,6 +54,7 @@ var seed = func() (tickets [Size]Ticket) {
 type Store struct {
 	mu        sync.Mutex
 	followups map[string][]string // by ticket id; all else is as the seed has it
+	actions   map[Action]int      // the effect of each named action
 	ledger    []tool.Effect
 }
 
@@ -65,6 +67,7 @@ func (s *Store) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.followups)
+	clear(s.actions)
 	s.ledger = s.ledger[:0]
 }
 
@@ -98,11 +101,74 @@ func (s *Store) Append(id, note string) int {
 	if find(id) < 0 {
 		return 0
 	}
+	return s.append(id, note)
+}
+
+func (s *Store) append(id, note string) int {
 	if s.followups == nil {
 		s.followups = make(map[string][]string)
 	}
 	s.followups[id] = append(s.followups[id], note)
 	return s.book(id)
+}
+
+// Action names a write, so that it can be found again.
+type Action struct{ Caller, ID string }
+
+// ErrChanged is the error of a write to a ticket that is no longer as its
+// caller has seen it.
+var ErrChanged = errors.New("the ticket has changed")
+
+// Record is Append for a named action. Where version is not empty, the ticket
+// must still have it; the two are one critical section.
+func (s *Store) Record(id, note string, action Action, version string) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if find(id) < 0 {
+		return 0, nil
+	}
+	if version != "" && version != s.version(id) {
+		return 0, ErrChanged
+	}
+	if s.actions == nil {
+		s.actions = make(map[Action]int)
+	}
+	effect := s.append(id, note)
+	s.actions[action] = effect
+	return effect, nil
+}
+
+// Recorded returns the effect of a named action, or 0.
+func (s *Store) Recorded(action Action) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.actions[action]
+}
+
+// Version returns the version of a ticket: it is another after every change.
+func (s *Store) Version(id string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.version(id)
+}
+
+func (s *Store) version(id string) string { return "v" + strconv.Itoa(len(s.followups[id])) }
+
+// State is what of the store differs from a fresh one.
+type State struct {
+	Followups map[string][]string `json:"followups"` // by ticket id
+	Effects   int                 `json:"effects"`
+}
+
+// State returns a copy of it.
+func (s *Store) State() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state := State{make(map[string][]string), len(s.ledger)}
+	for id, notes := range s.followups {
+		state.Followups[id] = slices.Clone(notes)
+	}
+	return state
 }
 
 // Book adds an effect to the ledger without looking for a ticket: a system

@@ -104,6 +104,11 @@ type noteInput struct {
 	Note     string `json:"note"`
 }
 
+type recordInput struct {
+	noteInput
+	ActionID string `json:"action_id"`
+}
+
 type pageInput struct {
 	Limit  int     `json:"limit"`
 	Cursor *string `json:"cursor"`
@@ -162,7 +167,7 @@ func handlers(store *Store) map[string]registry.Handler {
 			if effect == 0 {
 				return recordOutput{}, notFound(in.TicketID)
 			}
-			return recordOutput{"R-" + strconv.Itoa(effect), in.TicketID, "recorded"}, nil
+			return recorded(effect, in.TicketID), nil
 		}),
 		"list_tickets": registry.Typed(func(_ context.Context, in pageInput) (pageOutput, error) {
 			return page(store.List(), in)

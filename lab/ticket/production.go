@@ -1,0 +1,311 @@
+package ticket
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"agentlab/lab/contract"
+	"agentlab/lab/receipt"
+	"agentlab/lab/registry"
+	"agentlab/lab/tool"
+)
+
+// ProductionName names the surface of the same five tools with the controls
+// that production needs.
+const ProductionName = "typed-registry-v3"
+
+// Production is [Typed] with contracts that ask for every control: bound
+// approvals, budgets, rates, resources, receipts that expire, error rules,
+// bounded and redacted outputs.
+type Production struct{}
+
+func (Production) Name() string { return ProductionName }
+
+func (Production) Definitions() []tool.Definition { return productionCatalog().Definitions() }
+
+func (Production) Open(context.Context) (tool.Session, error) {
+	s := &productionSession{
+		store:    NewStore(),
+		receipts: new(receipt.Memory),
+		clock:    registry.NewSimulated(start),
+	}
+	r, err := registry.New(productionCatalog(), s.backend())
+	s.Registry = r
+	return s, err
+}
+
+// start is when the simulated clock of a session starts.
+var start = time.Unix(0, 0).UTC()
+
+var productionCatalog = sync.OnceValue(func() *registry.Catalog {
+	compiled, err := registry.Compile(ProductionContracts()...)
+	if err != nil {
+		panic(err) // the contracts are part of the program
+	}
+	return compiled
+})
+
+// Permissions of the demo. A caller without [restrictedPermission] may not touch
+// the tickets of Restricted, and may not even know of those of Hidden.
+const (
+	approvePermission    = "ticket:approve"
+	restrictedPermission = "ticket:restricted"
+
+	firstRestricted = "T-121"
+	firstHidden     = "T-124"
+)
+
+func access(_ context.Context, caller tool.Caller, id string) registry.Access {
+	for _, held := range caller.Permissions {
+		if held == restrictedPermission {
+			return registry.Allowed
+		}
+	}
+	switch i := find(id); {
+	case i >= find(firstHidden):
+		return registry.Hidden
+	case i >= find(firstRestricted):
+		return registry.Forbidden
+	}
+	return registry.Allowed // also what does not exist: the handler says so
+}
+
+// ProductionContracts returns the contracts of the five tools, and of the wide
+// tool that they have replaced.
+func ProductionContracts() []contract.Contract {
+	contracts := Contracts()
+	for i := range contracts {
+		c := &contracts[i]
+		c.Version = "3"
+		c.Cost = 1
+		c.Errors = []contract.ErrorRule{
+			{Backend: "no such ticket", Code: tool.TicketNotFound},
+			{Backend: "unavailable", Code: tool.ToolTimeout},
+		}
+		if c.Name != "list_tickets" {
+			c.Resource = &contract.Resource{Argument: "ticket_id", HiddenAs: tool.TicketNotFound}
+		}
+		switch c.Name {
+		case "get_ticket":
+			c.OutputSchema = json.RawMessage(ticketWithRequesterSchema)
+			c.Output = &contract.Output{MaxBytes: 400, Credentials: true, Secret: []string{"phone"}}
+			c.Rate = &contract.Rate{Burst: 4, Every: time.Second}
+		case "list_tickets":
+			c.Cost = 2
+			c.Output = &contract.Output{MaxBytes: 320, NarrowBy: []string{"limit", "cursor"}}
+		case "record_ticket_followup":
+			c.Cost = 5
+			c.Approval = contract.ApprovalBound
+			c.Approver = &contract.Approver{Permission: approvePermission, NotCaller: true}
+			c.Resource.Precondition = true
+			c.Rate = &contract.Rate{Burst: 3, Every: time.Second}
+			c.ReceiptTTL = time.Hour
+		case "slow_ticket_lookup":
+			c.Visibility = &contract.Visibility{Tasks: []string{"diagnosis"}}
+			c.Lifecycle = &contract.Lifecycle{ReplacedBy: "get_ticket"}
+		}
+	}
+	return append(contracts, contract.Contract{
+		Definition: tool.Definition{
+			Name:         wideDefinition.Name,
+			Description:  wideDefinition.Description,
+			InputSchema:  wideDefinition.InputSchema,
+			OutputSchema: json.RawMessage(`{}`),
+		},
+		Permission: writePermission,
+		Effect:     contract.Destructive,
+		Lifecycle:  &contract.Lifecycle{Retired: true, ReplacedBy: "record_ticket_followup"},
+	})
+}
+
+// Requester is who asked for support: made up, but for the report that must
+// not show them.
+type requester struct {
+	Name        string `json:"name"`
+	Phone       string `json:"phone"`
+	AccessToken string `json:"access_token"`
+}
+
+type ticketWithRequester struct {
+	Ticket
+	Requester requester `json:"requester"`
+}
+
+var ticketWithRequesterSchema = object(`{"ticket":`+object(`{"id":{"type":"string"},"status":{"type":"string","enum":["open","waiting"]},"subject":{"type":"string"},"followups":{"type":"array","items":{"type":"string"}},"requester":`+
+	object(`{"name":{"type":"string"},"phone":{"type":"string"},"access_token":{"type":"string"}}`, `["name","phone","access_token"]`)+`}`, `["id","status","subject","followups","requester"]`)+`}`, `["ticket"]`)
+
+// PlantedSecret is in every access token that the demo backend hands to its
+// tools. No report may hold it.
+const PlantedSecret = "planted-secret"
+
+func requesterOf(id string) requester {
+	return requester{"Requester of " + id, "555-0100", PlantedSecret + "-" + id}
+}
+
+type productionSession struct {
+	*registry.Registry
+	store    *Store
+	receipts *receipt.Memory
+	clock    *registry.Simulated
+}
+
+func (s *productionSession) Effects() int { return s.store.EffectCount() }
+
+func (s *productionSession) Close() error { return nil }
+
+// Arrange implements [tool.Staged].
+func (s *productionSession) Arrange(budget tool.Budget) { s.SetBudget(budget) }
+
+// SetTime implements [tool.Staged].
+func (s *productionSession) SetTime(sinceStart time.Duration) { s.clock.Set(start.Add(sinceStart)) }
+
+// Now implements [tool.Staged].
+func (s *productionSession) Now() time.Time { return s.clock.Now() }
+
+// CallWith implements [tool.Staged].
+func (s *productionSession) CallWith(ctx context.Context, call tool.Call, fault tool.Fault) tool.Result {
+	return s.Call(context.WithValue(ctx, faultKey{}, fault), call)
+}
+
+// State implements [tool.Staged].
+func (s *productionSession) State() json.RawMessage { return encode(s.store.State()) }
+
+// Receipts implements [tool.Staged].
+func (s *productionSession) Receipts() json.RawMessage {
+	entries, err := s.receipts.List(context.Background())
+	if err != nil {
+		panic(err) // a memory has no errors
+	}
+	return encode(entries)
+}
+
+// encode writes values that cannot fail to be written as JSON, with the keys of
+// maps in order.
+func encode(v any) json.RawMessage {
+	text, err := jsonv2.Marshal(v, jsonv2.Deterministic(true))
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+type faultKey struct{}
+
+func faultOf(ctx context.Context) tool.Fault {
+	fault, _ := ctx.Value(faultKey{}).(tool.Fault)
+	return fault
+}
+
+func (s *productionSession) backend() registry.Backend {
+	versions := func(_ context.Context, id string) (string, error) { return s.store.Version(id), nil }
+	b := registry.Backend{
+		Handlers:  s.handlers(),
+		Receipts:  s.receipts,
+		Clock:     s.clock,
+		Latencies: make(map[string]registry.Latency),
+		Access:    make(map[string]func(context.Context, tool.Caller, string) registry.Access),
+		Versions:  map[string]func(context.Context, string) (string, error){"record_ticket_followup": versions},
+		Previews: map[string]func(context.Context, json.RawMessage) string{
+			"record_ticket_followup": func(_ context.Context, arguments json.RawMessage) string {
+				var in noteInput
+				if json.Unmarshal(arguments, &in) != nil {
+					return ""
+				}
+				return fmt.Sprintf("Append to ticket %s: %q", in.TicketID, in.Note)
+			},
+		},
+		Reconcile:    map[string]registry.Reconcile{"record_ticket_followup": s.reconcile},
+		RedactionKey: []byte("the demo's reports are public"),
+	}
+	for name, work := range b.Handlers {
+		b.Handlers[name] = faulty(work)
+		b.Access[name] = access
+		own := latencies[name]
+		b.Latencies[name] = func(ctx context.Context, arguments json.RawMessage) time.Duration {
+			took := faultOf(ctx).Latency
+			if own != nil {
+				took += own(ctx, arguments)
+			}
+			return took
+		}
+	}
+	return b
+}
+
+// faulty makes a handler go wrong as the harness asks.
+func faulty(work registry.Handler) registry.Handler {
+	return func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+		fault := faultOf(ctx)
+		switch {
+		case fault.Panic:
+			panic("the handler was made to panic, password=" + PlantedSecret)
+		case fault.Error != "":
+			return nil, &registry.BackendError{Word: fault.Error, Err: errors.New("token=" + PlantedSecret)}
+		case fault.Crash:
+			// What a process had not committed when it died was never applied,
+			// and its caller does not know that.
+			return nil, fmt.Errorf("the process died: %w", registry.ErrResponseLost)
+		}
+		output, err := work(ctx, arguments)
+		switch {
+		case err != nil:
+			return nil, err
+		case fault.LostResponse:
+			return nil, registry.ErrResponseLost
+		case fault.BadOutput:
+			return json.RawMessage(`{"unexpected":true}`), nil
+		}
+		return output, nil
+	}
+}
+
+func (s *productionSession) handlers() map[string]registry.Handler {
+	all := handlers(s.store)
+	all["get_ticket"] = registry.Typed(func(_ context.Context, in ticketInput) (any, error) {
+		t, ok := s.store.Get(in.TicketID)
+		if !ok {
+			return nil, notFound(in.TicketID)
+		}
+		return struct {
+			Ticket ticketWithRequester `json:"ticket"`
+		}{ticketWithRequester{t, requesterOf(t.ID)}}, nil
+	})
+	all["record_ticket_followup"] = registry.Typed(s.record)
+	return all
+}
+
+func (s *productionSession) record(ctx context.Context, in recordInput) (recordOutput, error) {
+	effect, err := s.store.Record(in.TicketID, in.Note, Action{registry.CallerOf(ctx).ID, in.ActionID}, registry.ExpectedVersion(ctx))
+	switch {
+	case errors.Is(err, ErrChanged):
+		return recordOutput{}, tool.Refusal(tool.ApprovalStale, nil, "The ticket has changed since the call was confirmed.")
+	case err != nil:
+		return recordOutput{}, err
+	case effect == 0:
+		return recordOutput{}, notFound(in.TicketID)
+	}
+	return recorded(effect, in.TicketID), nil
+}
+
+func recorded(effect int, id string) recordOutput {
+	return recordOutput{"R-" + strconv.Itoa(effect), id, "recorded"}
+}
+
+func (s *productionSession) reconcile(_ context.Context, caller tool.Caller, arguments json.RawMessage) (json.RawMessage, bool, error) {
+	var in recordInput
+	if err := json.Unmarshal(arguments, &in); err != nil {
+		return nil, false, err
+	}
+	effect := s.store.Recorded(Action{caller.ID, in.ActionID})
+	if effect == 0 {
+		return nil, false, nil
+	}
+	return encode(recorded(effect, in.TicketID)), true, nil
+}
