@@ -18,6 +18,7 @@ import (
 	"agentlab/lab/eval"
 	"agentlab/lab/report"
 	"agentlab/lab/ticket"
+	"agentlab/lab/tool"
 )
 
 // toolEval is the command line of lab tool-eval.
@@ -29,6 +30,7 @@ type toolEval struct {
 	out       string
 	check     string
 	format    string
+	store     string
 	workers   int
 	quiet     bool
 }
@@ -80,6 +82,7 @@ and nothing about how well a model proposes.`,
 	flags.StringVar(&o.out, "out", filepath.Join("reports", "local"), "write the reports to this `DIR`")
 	flags.StringVar(&o.check, "check", "", "write no reports; fail where those in `DIR` are not what would be written")
 	flags.StringVar(&o.format, "format", "text", "what stdout gets, a `FORMAT`: text, json or markdown")
+	flags.StringVar(&o.store, "store", storeMemory, "where "+ticket.ProductionName+" keeps tickets and receipts, a `STORE`: memory, or sqlite:FILE, which each case empties first")
 	flags.IntVar(&o.workers, "workers", 0, "replay `N` cases at once (default: one a core)")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but errors")
 	cmd.MarkFlagsMutuallyExclusive("check", "out")
@@ -104,7 +107,12 @@ func (o *toolEval) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return usageError(err)
 	}
-	plan, err := o.plan(ctx, selected, stderr)
+	surfaces, closeStore, err := withStore(ctx, o.store, o.baseline, o.candidate)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	plan, err := o.plan(ctx, surfaces, selected, stderr)
 	if err != nil {
 		return err
 	}
@@ -189,22 +197,14 @@ func (o *toolEval) replayError(err error) error {
 }
 
 // plan reads the flags.
-func (o *toolEval) plan(ctx context.Context, selected *selection, stderr io.Writer) (eval.Plan, error) {
-	baseline, err := surfaceNamed(o.baseline)
-	if err != nil {
-		return eval.Plan{}, err
-	}
-	candidate, err := surfaceNamed(o.candidate)
-	if err != nil {
-		return eval.Plan{}, err
-	}
+func (o *toolEval) plan(ctx context.Context, surfaces []tool.Surface, selected *selection, stderr io.Writer) (eval.Plan, error) {
 	if o.workers < 0 || o.workers > maxWorkers {
 		return eval.Plan{}, usageError(fmt.Errorf("--workers %d is not from 0 to %d", o.workers, maxWorkers))
 	}
 	plan := eval.Plan{
 		Cases:     dataset.Open(o.sources(ctx)...),
-		Baseline:  baseline,
-		Candidate: candidate,
+		Baseline:  surfaces[0],
+		Candidate: surfaces[1],
 		Workers:   o.workers,
 	}
 	if o.patterns != nil {

@@ -66,9 +66,16 @@ func controlList() string {
 
 func codeTable() string {
 	var b strings.Builder
-	b.WriteString("| code | category | control | next action |\n| --- | --- | --- | --- |\n")
+	b.WriteString("| code | category | control | retryable | next action |\n| --- | --- | --- | --- | --- |\n")
 	for _, f := range tool.Failures() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Code, f.Category, orDash(f.Control), orDash(f.NextAction))
+		retryable := "no"
+		switch {
+		case f.Code == tool.ToolTimeout:
+			retryable = "by contract"
+		case f.Retryable:
+			retryable = "yes"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", f.Code, f.Category, orDash(f.Control), retryable, orDash(f.NextAction))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -1,7 +1,6 @@
 package receipt
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -91,9 +90,7 @@ func (m *Memory) List(context.Context) ([]Entry, error) {
 	for key, known := range m.actions {
 		entries = append(entries, Entry{key, known.current()})
 	}
-	slices.SortFunc(entries, func(a, b Entry) int {
-		return cmp.Or(cmp.Compare(a.Tool, b.Tool), cmp.Compare(a.Caller, b.Caller), cmp.Compare(a.Value, b.Value))
-	})
+	slices.SortFunc(entries, func(a, b Entry) int { return a.compare(b.Key) })
 	return entries, nil
 }
 
@@ -112,6 +109,9 @@ type memoryClaim struct {
 
 // Context implements [Claim]: a memory shares no transaction with anything.
 func (c *memoryClaim) Context(ctx context.Context) context.Context { return ctx }
+
+// RollsBack implements [Claim].
+func (c *memoryClaim) RollsBack() bool { return false }
 
 // Keep implements [Claim].
 func (c *memoryClaim) Keep(receipt Receipt) error {

@@ -3,7 +3,8 @@
 //
 // Start with [Store]: its Claim grants an action to exactly one caller at a
 // time, or returns what that action came to. [Memory] keeps receipts as long
-// as the process lives.
+// as the process lives; [SQLite] keeps them in a file, together with the data
+// of a backend that writes through [RecordsFrom] or [SQLite.Update].
 //
 // One invariant: between a granted claim and its Keep or Free, nobody else is
 // granted the same key.
@@ -13,6 +14,7 @@
 package receipt
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -61,12 +63,21 @@ type Entry struct {
 	Receipt
 }
 
+// compare orders keys as [Store.List] does.
+func (k Key) compare(other Key) int {
+	return cmp.Or(
+		cmp.Compare(k.Tool, other.Tool),
+		cmp.Compare(k.Caller, other.Caller),
+		cmp.Compare(k.Value, other.Value))
+}
+
 // Store keeps receipts. It is safe for concurrent use.
 type Store interface {
 	// Claim grants the action, or returns its receipt: exactly one of the two
 	// is set where the error is nil. While another claim on the key is open it
-	// waits, until ctx ends; the error is then that of ctx. A receipt that has
-	// expired by now is as good as none.
+	// waits, until ctx ends; the error is then that of ctx. A store may have it
+	// wait for claims on other keys too. The claim itself outlives ctx. A
+	// receipt that has expired by now is as good as none.
 	Claim(ctx context.Context, key Key, now time.Time) (Claim, *Receipt, error)
 	// Peek returns the receipt of an action without claiming it, or nil.
 	Peek(ctx context.Context, key Key, now time.Time) (*Receipt, error)
@@ -84,6 +95,9 @@ type Claim interface {
 	// backend are one database, what is written with it and the receipt land
 	// together or not at all.
 	Context(ctx context.Context) context.Context
+	// RollsBack reports whether Free, and a Keep that fails, undo what was
+	// written with Context.
+	RollsBack() bool
 	// Keep ends the claim with a receipt: the action was applied, or may have
 	// been. After an error nothing is kept, and where store and backend are one
 	// nothing was applied.

@@ -215,11 +215,15 @@ func (c *Crossing) accept(a answer) *tool.Error {
 	if refusal := c.mapped(a.err); refusal != nil {
 		return refusal
 	}
-	if changes {
+	if changes && !c.rollsBack() {
 		c.outcome = tool.Unknown
 	}
 	return tool.Refusal(tool.HandlerFailed, nil, "The handler of %s failed.", c.entry.Name)
 }
+
+// rollsBack reports whether what the handler wrote goes with the claim: then a
+// handler that broke has applied nothing.
+func (c *Crossing) rollsBack() bool { return c.claim != nil && c.claim.RollsBack() }
 
 // mapped gives a backend's error the code that the contract has for it.
 func (c *Crossing) mapped(err error) *tool.Error {

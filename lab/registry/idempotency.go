@@ -70,10 +70,18 @@ func (c *Crossing) unclaimed(ctx context.Context, err error) *tool.Error {
 	switch {
 	case ctx.Err() != nil:
 		return c.cancelled()
-	case errors.Is(err, context.DeadlineExceeded):
-		return c.inProgress()
+	case !errors.Is(err, context.DeadlineExceeded):
+		return c.broken(err)
 	}
-	return c.broken(err)
+	// The wait may have been for another action, where a store takes one at a
+	// time.
+	if known, err := c.registry.backend.Receipts.Peek(ctx, c.key(), c.now); err == nil && known == nil {
+		refusal := tool.Refusal(tool.ActionInProgress, struct {
+			Key string `json:"idempotency_key"`
+		}{c.entry.IdempotencyKey}, "Another action holds the store.")
+		return refusal
+	}
+	return c.inProgress()
 }
 
 func (c *Crossing) inProgress() *tool.Error {
@@ -139,9 +147,10 @@ func (c *Crossing) settle() {
 	}
 	r.Output, r.Error = bytes.Clone(c.result.Output), c.result.Error
 	if err := claim.Keep(*r); err != nil {
-		// What the store could not keep, a store that is one with the backend
-		// has not applied; of any other nobody knows.
 		c.outcome = tool.Unknown
+		if claim.RollsBack() {
+			c.outcome = tool.NotApplied
+		}
 		c.fail(c.broken(err))
 	}
 }

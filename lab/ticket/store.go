@@ -152,7 +152,7 @@ func (s *Store) Version(id string) string {
 	return s.version(id)
 }
 
-func (s *Store) version(id string) string { return "v" + strconv.Itoa(len(s.followups[id])) }
+func (s *Store) version(id string) string { return versionOf(len(s.followups[id])) }
 
 // State is what of the store differs from a fresh one.
 type State struct {
