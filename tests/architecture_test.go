@@ -25,7 +25,8 @@ var rooms = []struct {
 	{"lab/registry", "lab/tool lab/jsonvalue lab/schema lab/contract lab/receipt", "the controls"},
 	{"lab/ticket", "lab/tool lab/jsonvalue lab/contract lab/receipt lab/registry", "the demo backend and its surfaces"},
 	{"lab/dataset", "lab/tool lab/jsonvalue", "cases are vocabulary; evidence does not know the runtime"},
-	{"lab/eval", "lab/tool lab/dataset", "surfaces come in through interfaces"},
+	{"lab/proposal", "lab/tool lab/jsonvalue", "reading what a model put out needs no runtime"},
+	{"lab/eval", "lab/tool lab/jsonvalue lab/proposal lab/dataset", "surfaces come in through interfaces; a case may hold a model's output"},
 	{"lab/report", "lab/tool lab/jsonvalue lab/dataset lab/eval", "rendering judges nothing"},
 	{"datasets", "", "it only embeds"},
 	{"cmd/lab", "datasets lab/tool lab/dataset lab/eval lab/report lab/registry lab/ticket", "evidence and runtime meet here"},
@@ -54,7 +55,7 @@ type goPackage struct {
 
 func listPackages(t *testing.T) []goPackage {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Imports", module+"...").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-pgo=off", "-deps", "-json=ImportPath,Imports", module+"...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

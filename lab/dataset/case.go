@@ -14,18 +14,64 @@
 // test holds the two together.
 package dataset
 
-import "agentlab/lab/tool"
+import (
+	"encoding/json"
+	"time"
+
+	"agentlab/lab/tool"
+)
 
 // Case is a named intent, a caller, the proposals that each surface is given,
 // and what must come of them.
 type Case struct {
 	ID          string
-	Intent      string // one plain sentence
-	Permissions []string
-	Approved    bool // the calls of the case were confirmed
-	Baseline    []tool.Proposal
-	Candidate   []tool.Proposal
+	Intent      string   // one plain sentence
+	Permissions []string // of the caller
+	Approved    bool     // the calls of the case were confirmed
+	Baseline    []Proposal
+	Candidate   []Proposal
 	Expected    Expectation
+	// Stage is nil where the case asks for nothing but calls in their order.
+	Stage *Stage
+	Tags  []string // which change nothing of a run
+}
+
+// Proposal is one proposal of a case, of which nothing was looked at.
+type Proposal struct {
+	Name      string
+	Arguments json.RawMessage
+	*Setting  // nil where it has none
+}
+
+// Setting is what surrounds one proposal.
+type Setting struct {
+	// Raw is the output of a model that is to be read as the proposal; nil
+	// where the case gives its name and arguments.
+	Raw    *string
+	Format string         // which Raw has; empty where its shape tells
+	At     *time.Duration // since the start; nil: when the one before has ended
+	Fault  tool.Fault
+	Caller *tool.Caller // nil: that of the case
+}
+
+// Stage is what a case arranges around its proposals. A surface whose sessions
+// are not [tool.Staged] knows nothing of it.
+type Stage struct {
+	Caller    *tool.Caller // nil: somebody with the case's permissions
+	Approvals []Approval
+	Budget    tool.Budget
+	Parallel  bool // proposals without a time start together
+	Recover   bool // the harness does after a failure what the session advises
+}
+
+// Approval is one call that somebody is shown and confirms.
+type Approval struct {
+	Proposal  int            // index of the proposal that is shown, where Call is nil
+	Call      *tool.Proposal // a call that need not be among the proposals
+	Approver  tool.Caller
+	At        time.Duration // when it was shown and confirmed
+	IssuedAt  time.Duration // what the grant says of that
+	ExpiresAt time.Duration
 }
 
 // Expectation is what the graders compare with. OK and SideEffectCount always
@@ -39,4 +85,26 @@ type Expectation struct {
 	OutputKeys      []string // of the last output, in any order
 	OutputCount     *int     // the items of the last output
 	HasNextCursor   *bool    // of the last output
+
+	Steps []*StepExpectation // one a proposal; nil for one that is not graded
+	State json.RawMessage    // a part of the backend's state at the end
+}
+
+// StepExpectation is what must come of one proposal. A field that is nil is
+// not graded.
+type StepExpectation struct {
+	OK              *bool
+	SideEffectCount *int
+	ErrorCode       *string
+	Retryable       *bool
+	Replayed        *bool
+	OutputKeys      []string
+	OutputCount     *int
+	HasNextCursor   *bool
+	RefusedBy       *string // a control; the empty string for none
+	HandlerRan      *bool
+	Outcome         *string         // of the error
+	NextAction      *string         // of the error
+	Output          json.RawMessage // a part of it
+	Details         json.RawMessage // a part of the error's
 }

@@ -13,50 +13,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"agentlab/lab/jsonvalue"
-	"agentlab/lab/tool"
 )
 
 // Limits of a case, the same as in the JSON Schema.
 const (
 	MaxIDLength = 200           // characters of a case_id
 	MaxCount    = 1_000_000_000 // of a count that is expected
-)
-
-// field is one member of an object of the format: its name, whether it must be
-// there, and how it is read into the T that the object becomes.
-type field[T any] struct {
-	name     string
-	required bool
-	read     func(*lineReader, *T)
-}
-
-// The format, as data.
-var (
-	caseFields = []field[Case]{
-		{"case_id", true, func(r *lineReader, c *Case) { c.ID = r.text(1, MaxIDLength) }},
-		{"intent", true, func(r *lineReader, c *Case) { c.Intent = r.text(1, math.MaxInt) }},
-		{"actor_permissions", true, func(r *lineReader, c *Case) {
-			c.Permissions = array(r, 0, func() string { return r.text(1, math.MaxInt) })
-		}},
-		{"approved", true, func(r *lineReader, c *Case) { c.Approved = r.boolean() }},
-		{"baseline_calls", true, func(r *lineReader, c *Case) { c.Baseline = r.proposals() }},
-		{"candidate_calls", true, func(r *lineReader, c *Case) { c.Candidate = r.proposals() }},
-		{"expected", true, func(r *lineReader, c *Case) { object(r, expectedFields, &c.Expected) }},
-	}
-	proposalFields = []field[tool.Proposal]{
-		{"name", true, func(r *lineReader, p *tool.Proposal) { p.Name = r.text(0, math.MaxInt) }},
-		{"arguments", true, func(r *lineReader, p *tool.Proposal) { p.Arguments = r.rawObject() }},
-	}
-	expectedFields = []field[Expectation]{
-		{"ok", true, func(r *lineReader, e *Expectation) { e.OK = r.boolean() }},
-		{"side_effect_count", true, func(r *lineReader, e *Expectation) { e.SideEffectCount = r.count() }},
-		{"error_code", false, func(r *lineReader, e *Expectation) { e.ErrorCode = ptr(r.text(1, math.MaxInt)) }},
-		{"retryable", false, func(r *lineReader, e *Expectation) { e.Retryable = ptr(r.boolean()) }},
-		{"replayed", false, func(r *lineReader, e *Expectation) { e.Replayed = ptr(r.boolean()) }},
-		{"output_keys", false, func(r *lineReader, e *Expectation) { e.OutputKeys = r.set() }},
-		{"output_count", false, func(r *lineReader, e *Expectation) { e.OutputCount = ptr(r.count()) }},
-		{"has_next_cursor", false, func(r *lineReader, e *Expectation) { e.HasNextCursor = ptr(r.boolean()) }},
-	}
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -68,12 +30,19 @@ type lineReader struct {
 	tokens jsontext.Decoder
 	line   []byte
 	syntax error // the fault that ended the line
+	faults int   // of the line
 	note   func(field, reason string)
+}
+
+// fault notes what is wrong at a place of the line.
+func (r *lineReader) fault(field, reason string) {
+	r.faults++
+	r.note(field, reason)
 }
 
 // decode reads one line. Where it noted a fault the case is of no use.
 func (r *lineReader) decode(line []byte) *Case {
-	r.line, r.syntax = line, nil
+	r.line, r.syntax, r.faults = line, nil, 0
 	r.source = *bytes.NewBuffer(line)
 	r.tokens.Reset(&r.source)
 
@@ -86,7 +55,10 @@ func (r *lineReader) decode(line []byte) *Case {
 	}
 	var fault *jsonvalue.SyntaxError
 	if errors.As(r.syntax, &fault) {
-		r.note(dotted(fault.Pointer), fmt.Sprintf("%s (byte %d of the line)", fault.Reason, fault.Offset+1))
+		r.fault(dotted(fault.Pointer), fmt.Sprintf("%s (byte %d of the line)", fault.Reason, fault.Offset+1))
+	}
+	if r.faults == 0 {
+		r.whole(c)
 	}
 	return c
 }
@@ -101,7 +73,7 @@ func (r *lineReader) fail(err error) bool {
 
 // wrong notes that the value just read is not what it must be.
 func (r *lineReader) wrong(format string, args ...any) {
-	r.note(dotted(string(r.tokens.StackPointer())), fmt.Sprintf(format, args...))
+	r.fault(dotted(string(r.tokens.StackPointer())), fmt.Sprintf(format, args...))
 }
 
 // expect reports whether a value of this kind comes next. Another value is
@@ -130,8 +102,21 @@ func (r *lineReader) next() (jsontext.Token, bool) {
 	return token, !r.fail(err)
 }
 
+// name reads the name of a member, which stays as it is until more is read.
+func (r *lineReader) name() ([]byte, bool) {
+	quoted, err := r.tokens.ReadValue()
+	if r.fail(err) {
+		return nil, false
+	}
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1], true
+	}
+	name, _ := jsontext.AppendUnquote(nil, quoted)
+	return name, true
+}
+
 // object reads an object by its table of fields.
-func object[T any](r *lineReader, fields []field[T], into *T) {
+func object[T any](r *lineReader, fields table[T], into *T) {
 	if !r.expect('{', "an object") {
 		return
 	}
@@ -140,14 +125,13 @@ func object[T any](r *lineReader, fields []field[T], into *T) {
 	}
 	var seen uint64 // a bit a field
 	for r.tokens.PeekKind() != '}' {
-		token, ok := r.next()
+		name, ok := r.name()
 		if !ok {
 			return
 		}
-		name := token.String()
 		known := false
 		for i := range fields {
-			if fields[i].name == name {
+			if fields[i].name == string(name) {
 				known = true
 				seen |= 1 << i
 				fields[i].read(r, into)
@@ -168,9 +152,9 @@ func object[T any](r *lineReader, fields []field[T], into *T) {
 		return
 	}
 	for i := range fields {
-		if fields[i].required && seen&(1<<i) == 0 {
+		if reason := fields.presenceFault(i, seen); reason != "" {
 			path := dotted(string(r.tokens.StackPointer()))
-			r.note(strings.TrimPrefix(path+"."+fields[i].name, "."), "missing")
+			r.fault(strings.TrimPrefix(path+"."+fields[i].name, "."), reason)
 		}
 	}
 }
@@ -223,7 +207,9 @@ func (r *lineReader) boolean() bool {
 	return ok && token.Bool()
 }
 
-func (r *lineReader) count() int {
+func (r *lineReader) count() int { return r.number(0) }
+
+func (r *lineReader) number(least int) int {
 	if !r.expect('0', "a whole number") {
 		return 0
 	}
@@ -232,8 +218,8 @@ func (r *lineReader) count() int {
 		return 0
 	}
 	number, err := wholeNumber(token.String())
-	if err != nil || number < 0 || number > MaxCount {
-		r.wrong("must be a whole number from 0 to %d", MaxCount)
+	if err != nil || number < least || number > MaxCount {
+		r.wrong("must be a whole number from %d to %d", least, MaxCount)
 		return 0
 	}
 	return number
@@ -252,11 +238,13 @@ func wholeNumber(literal string) (int, error) {
 	return strconv.Atoi(string(jsonvalue.AppendCanonical(nil, number)))
 }
 
-func (r *lineReader) set() []string {
+// set reads an array of texts, each of at least least characters, in which none
+// stands twice.
+func (r *lineReader) set(least int) []string {
 	seen := make(map[string]bool)
 	return array(r, 0, func() string {
 		isText := r.tokens.PeekKind() == '"'
-		key := r.text(0, math.MaxInt)
+		key := r.text(least, math.MaxInt)
 		if !isText || r.syntax != nil {
 			return key
 		}
@@ -268,8 +256,8 @@ func (r *lineReader) set() []string {
 	})
 }
 
-func (r *lineReader) proposals() []tool.Proposal {
-	return array(r, 1, func() (p tool.Proposal) {
+func (r *lineReader) proposals() []Proposal {
+	return array(r, 1, func() (p Proposal) {
 		object(r, proposalFields, &p)
 		return p
 	})
@@ -282,6 +270,11 @@ func (r *lineReader) rawObject() json.RawMessage {
 	if !r.expect('{', "an object") {
 		return nil
 	}
+	return r.raw()
+}
+
+// raw reads any value as it is written.
+func (r *lineReader) raw() json.RawMessage {
 	value, err := r.tokens.ReadValue()
 	if r.fail(err) {
 		return nil

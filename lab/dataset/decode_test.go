@@ -10,7 +10,6 @@ import (
 
 	"agentlab/datasets"
 	"agentlab/lab/dataset"
-	"agentlab/lab/tool"
 )
 
 func goodCase(id string) *dataset.Case {
@@ -18,8 +17,8 @@ func goodCase(id string) *dataset.Case {
 		ID:          id,
 		Intent:      "Read a ticket.",
 		Permissions: []string{"ticket:read"},
-		Baseline:    []tool.Proposal{{Name: "operation", Arguments: json.RawMessage(`{"a":1}`)}},
-		Candidate:   []tool.Proposal{{Name: "get_ticket", Arguments: json.RawMessage(`{"b":[2]}`)}},
+		Baseline:    []dataset.Proposal{{Name: "operation", Arguments: json.RawMessage(`{"a":1}`)}},
+		Candidate:   []dataset.Proposal{{Name: "get_ticket", Arguments: json.RawMessage(`{"b":[2]}`)}},
 		Expected:    dataset.Expectation{OK: true},
 	}
 }
@@ -36,8 +35,8 @@ func TestDecodeAccepts(t *testing.T) {
 		Intent:      "Write twice.",
 		Permissions: []string{"ticket:read", "ticket:write"},
 		Approved:    true,
-		Baseline:    []tool.Proposal{{Name: "operation", Arguments: json.RawMessage(`{}`)}},
-		Candidate: []tool.Proposal{
+		Baseline:    []dataset.Proposal{{Name: "operation", Arguments: json.RawMessage(`{}`)}},
+		Candidate: []dataset.Proposal{
 			{Name: "record", Arguments: json.RawMessage(`{"n":1e0}`)},
 			{Name: "", Arguments: json.RawMessage(`{"é":"\u0000"}`)},
 		},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -18,7 +19,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(line)
 	}
 	for _, seed := range []string{
-		"", "\n", "\r\n \t\r", full, good + "\n" + full, good + good, "{}", "[]", "null\n1\n", "\ufeff" + good,
+		"", "\n", "\r\n \t\r", full, staged, strings.Replace(staged, `"at_ms":10`, `"at_ms":1e400`, 1), good + "\n" + full, good + good, "{}", "[]", "null\n1\n", "\ufeff" + good,
 		good[:100], strings.Replace(good, "c1", "\xff", 1), strings.Replace(good, "c1", `\ud800`, 1),
 		strings.Replace(good, `"ok":true`, `"ok":true,"\u001b":[{"a":}]`, 1),
 		strings.Replace(good, `"ok":true`, `"ok":true,"output_keys":["a",1,1,"a"],"output_count":1e1000000000`, 1),
@@ -90,7 +91,13 @@ func checkCase(t *testing.T, c *dataset.Case) {
 	if len(c.Baseline) == 0 || len(c.Candidate) == 0 || c.Permissions == nil {
 		t.Errorf("%s: %v, %v, %v", c.ID, c.Baseline, c.Candidate, c.Permissions)
 	}
-	for _, proposal := range append(c.Baseline, c.Candidate...) {
+	for _, proposal := range slices.Concat(c.Baseline, c.Candidate) {
+		if proposal.Setting != nil && proposal.Raw != nil {
+			if proposal.Arguments != nil || proposal.Name != "" {
+				t.Errorf("%s: %v is both read and given", c.ID, proposal)
+			}
+			continue
+		}
 		if !json.Valid(proposal.Arguments) || !utf8.Valid(proposal.Arguments) || proposal.Arguments[0] != '{' ||
 			bytes.ContainsRune(proposal.Arguments, '\n') {
 			t.Errorf("%s: arguments %q", c.ID, proposal.Arguments)
@@ -103,6 +110,16 @@ func checkCase(t *testing.T, c *dataset.Case) {
 	for _, count := range counts {
 		if count < 0 || count > dataset.MaxCount {
 			t.Errorf("%s: a count of %d", c.ID, count)
+		}
+	}
+	if steps := c.Expected.Steps; steps != nil && (len(steps) != len(c.Baseline) || len(steps) != len(c.Candidate)) {
+		t.Errorf("%s: %d steps", c.ID, len(steps))
+	}
+	if c.Stage != nil {
+		for _, a := range c.Stage.Approvals {
+			if a.Call == nil && (a.Proposal >= len(c.Baseline) || a.Proposal >= len(c.Candidate)) {
+				t.Errorf("%s: an approval of proposal %d", c.ID, a.Proposal)
+			}
 		}
 	}
 	seen := make(map[string]bool)

@@ -13,8 +13,8 @@ type Summary struct {
 	PassedCases int
 	// UnsafeSideEffects counts, over runs that expect no effect, the effects.
 	UnsafeSideEffects int
-	// DuplicateSideEffects counts, over runs of more than one proposal, the
-	// effects above the expected number.
+	// DuplicateSideEffects counts, over runs of more than one proposal or
+	// attempt, the effects above the expected number.
 	DuplicateSideEffects int
 	// Of the runs that expect a failure, StructuredErrors ended with a failure
 	// whose code and category an agent can act on.
@@ -22,6 +22,8 @@ type Summary struct {
 	StructuredErrors int
 	// ModelSchemaBytes is the size of the catalog that a model is sent.
 	ModelSchemaBytes int
+	// Operations are told where some case was staged; else nil.
+	Operations *Operations
 }
 
 // CasePassRate is the share of cases that passed; ok is false for no cases.
@@ -51,7 +53,7 @@ func (s *Summary) count(run *Run) {
 	if expected.SideEffectCount == 0 {
 		s.UnsafeSideEffects += above
 	}
-	if len(run.Steps) > 1 {
+	if run.tries() > 1 {
 		s.DuplicateSideEffects += above
 	}
 	if !expected.OK {
@@ -101,6 +103,8 @@ type Comparison struct {
 	Improvements IDs // cases that only the candidate passes, in dataset order
 	Regressions  IDs // cases that only the baseline passes
 	Checks       []Check
+
+	operations operations
 }
 
 // GatePassed reports whether every check of the gate passed.

@@ -35,60 +35,30 @@ type Grader struct {
 var graders = []Grader{
 	{"ok", "whether the last result is a success",
 		func(e *dataset.Expectation) json.RawMessage { return boolean(e.OK) },
-		func(run *Run, _ func() *outline) json.RawMessage { return boolean(run.Last().OK()) }},
+		func(run *Run, _ func() *outline) json.RawMessage { return run.Last().ok() }},
 	{"side_effect_count", "how often the run changed the backend",
 		func(e *dataset.Expectation) json.RawMessage { return number(e.SideEffectCount) },
 		func(run *Run, _ func() *outline) json.RawMessage { return number(run.SideEffects) }},
 	{"error_code", "the code of the last result's error",
 		func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.ErrorCode, text) },
-		func(run *Run, _ func() *outline) json.RawMessage {
-			if run.Last().OK() {
-				return null
-			}
-			return text(string(run.Last().Error.Code))
-		}},
+		func(run *Run, _ func() *outline) json.RawMessage { return run.Last().errorCode() }},
 	{"retryable", "whether the last result's error says that a retry could help",
 		func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.Retryable, boolean) },
-		func(run *Run, _ func() *outline) json.RawMessage {
-			if run.Last().OK() {
-				return null
-			}
-			return boolean(run.Last().Error.Retryable)
-		}},
+		func(run *Run, _ func() *outline) json.RawMessage { return run.Last().retryable() }},
 	{"replayed", "whether any result is the answer of an earlier call",
 		func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.Replayed, boolean) },
 		func(run *Run, _ func() *outline) json.RawMessage {
 			return boolean(slices.ContainsFunc(run.Steps, func(s Step) bool { return s.Replayed }))
 		}},
 	{"output_keys", "the keys of the last output, sorted",
-		func(e *dataset.Expectation) json.RawMessage {
-			if e.OutputKeys == nil {
-				return nil
-			}
-			return texts(slices.Sorted(slices.Values(e.OutputKeys)))
-		},
-		func(_ *Run, output func() *outline) json.RawMessage {
-			if !output().isObject {
-				return null
-			}
-			return texts(output().keys)
-		}},
+		func(e *dataset.Expectation) json.RawMessage { return sortedTexts(e.OutputKeys) },
+		func(_ *Run, output func() *outline) json.RawMessage { return output().keyTexts() }},
 	{"output_count", "the number of items in the last output",
 		func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.OutputCount, number) },
-		func(_ *Run, output func() *outline) json.RawMessage {
-			if !output().hasItems {
-				return null
-			}
-			return number(output().items)
-		}},
+		func(_ *Run, output func() *outline) json.RawMessage { return output().itemCount() }},
 	{"has_next_cursor", "whether the last output has a next_cursor that is not null",
 		func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.HasNextCursor, boolean) },
-		func(_ *Run, output func() *outline) json.RawMessage {
-			if !output().isObject {
-				return null
-			}
-			return boolean(output().hasNextCursor)
-		}},
+		func(_ *Run, output func() *outline) json.RawMessage { return output().nextCursor() }},
 }
 
 // Graders returns the graders in the order of every report.
@@ -100,22 +70,29 @@ type asked struct {
 	json json.RawMessage
 }
 
+// questions are all graders that a case asks for.
+type questions struct {
+	run   []asked
+	steps []askedOfStep
+	state *part // nil where the case does not ask
+}
+
 // ask lists the graders of an expectation: ok and side_effect_count always, the
 // others where it names them.
-func ask(e *dataset.Expectation) []asked {
+func ask(e *dataset.Expectation) questions {
 	list := make([]asked, 0, len(graders))
 	for i := range graders {
 		if expected := graders[i].expected(e); expected != nil {
 			list = append(list, asked{&graders[i], expected})
 		}
 	}
-	return list
+	return questions{list, askOfSteps(e.Steps), newPart(e.State)}
 }
 
 // Grades compares a run with what its case expects.
 func Grades(e dataset.Expectation, run *Run) []Grade { return grade(ask(&e), run) }
 
-func grade(list []asked, run *Run) []Grade {
+func grade(q questions, run *Run) []Grade {
 	var last *outline // read where a grader asks for it
 	output := func() *outline {
 		if last == nil {
@@ -123,10 +100,16 @@ func grade(list []asked, run *Run) []Grade {
 		}
 		return last
 	}
-	grades := make([]Grade, len(list))
-	for i, g := range list {
+	grades := make([]Grade, len(q.run), len(q.run)+len(q.steps)+1)
+	for i, g := range q.run {
 		actual := g.actual(run, output)
 		grades[i] = Grade{g.Name, bytes.Equal(g.json, actual), g.json, actual}
+	}
+	for i := range q.steps {
+		grades = append(grades, q.steps[i].grade(run))
+	}
+	if q.state != nil {
+		grades = append(grades, q.state.grade("state", run.State))
 	}
 	return grades
 }
@@ -170,6 +153,14 @@ func texts(list []string) json.RawMessage {
 	return append(out, ']')
 }
 
+// sortedTexts is nil for a nil list.
+func sortedTexts(list []string) json.RawMessage {
+	if list == nil {
+		return nil
+	}
+	return texts(slices.Sorted(slices.Values(list)))
+}
+
 func appendText(dst []byte, s string) []byte {
 	// The error only repeats that invalid UTF-8 was replaced.
 	dst, _ = jsontext.AppendQuote(dst, s)
@@ -190,6 +181,28 @@ type outline struct {
 	hasItems      bool
 	items         int
 	hasNextCursor bool
+}
+
+// keyTexts, itemCount and nextCursor are null where the output has none of it.
+func (o *outline) keyTexts() json.RawMessage {
+	if !o.isObject {
+		return null
+	}
+	return texts(o.keys)
+}
+
+func (o *outline) itemCount() json.RawMessage {
+	if !o.hasItems {
+		return null
+	}
+	return number(o.items)
+}
+
+func (o *outline) nextCursor() json.RawMessage {
+	if !o.isObject {
+		return null
+	}
+	return boolean(o.hasNextCursor)
 }
 
 var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}

@@ -13,9 +13,13 @@ import (
 	"agentlab/lab/tool"
 )
 
-var twoProposals = []tool.Proposal{
+var twoProposals = []dataset.Proposal{
 	{Name: "first", Arguments: json.RawMessage(`{"n":1}`)},
 	{Name: "second", Arguments: json.RawMessage(`{}`)},
+}
+
+func proposed(p dataset.Proposal) tool.Proposal {
+	return tool.Proposal{Name: p.Name, Arguments: p.Arguments}
 }
 
 func aCase() *dataset.Case {
@@ -29,7 +33,7 @@ func aCase() *dataset.Case {
 	}
 }
 
-func play(t testing.TB, surface tool.Surface, proposals []tool.Proposal) eval.Run {
+func play(t testing.TB, surface tool.Surface, proposals []dataset.Proposal) eval.Run {
 	t.Helper()
 	run, err := eval.Play(t.Context(), surface, aCase(), proposals)
 	if err != nil {
@@ -48,8 +52,8 @@ func TestPlayCalls(t *testing.T) {
 	run := play(t, surface, twoProposals)
 	caller := tool.Caller{ID: "case-actor", Permissions: []string{"ticket:read"}}
 	want := []tool.Call{
-		{Proposal: twoProposals[0], Caller: caller, Approved: true},
-		{Proposal: twoProposals[1], Caller: caller, Approved: true},
+		{Proposal: proposed(twoProposals[0]), Caller: caller, Approved: true},
+		{Proposal: proposed(twoProposals[1]), Caller: caller, Approved: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)

@@ -101,6 +101,7 @@ func Replay[Page any](ctx context.Context, plan Plan, newPage func() Page, rende
 	if comparison.Dataset.Cases == 0 {
 		return nil, ErrNoCase
 	}
+	comparison.tellOperations()
 	comparison.Dataset.SHA256 = plan.Cases.SHA256()
 	comparison.judge()
 	return comparison, nil
@@ -151,6 +152,7 @@ type job[Page any] struct {
 type tally struct {
 	baseline, candidate       Summary
 	improvements, regressions []string
+	operations                operations
 }
 
 func (r *replay[Page]) read(ctx context.Context, todo, inOrder chan<- *job[Page]) error {
@@ -203,12 +205,12 @@ func (r *replay[Page]) work(ctx context.Context, j *job[Page]) {
 }
 
 func (r *replay[Page]) play(ctx context.Context, c *dataset.Case) (*Pair, error) {
-	list := ask(&c.Expected)
-	baseline, err := play(ctx, r.plan.Baseline, c, c.Baseline, list)
+	asked := ask(&c.Expected)
+	baseline, err := play(ctx, r.plan.Baseline, c, c.Baseline, asked)
 	if err != nil {
 		return nil, err
 	}
-	candidate, err := play(ctx, r.plan.Candidate, c, c.Candidate, list)
+	candidate, err := play(ctx, r.plan.Candidate, c, c.Candidate, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -218,6 +220,7 @@ func (r *replay[Page]) play(ctx context.Context, c *dataset.Case) (*Pair, error)
 func (t *tally) count(pair *Pair) {
 	t.baseline.count(&pair.Baseline)
 	t.candidate.count(&pair.Candidate)
+	t.operations.count(pair)
 	switch {
 	case pair.Candidate.Passed && !pair.Baseline.Passed:
 		t.improvements = append(t.improvements, pair.Case.ID)
@@ -239,6 +242,7 @@ func (r *replay[Page]) collect(inOrder <-chan *job[Page], ledger *dataset.Ledger
 		} else {
 			c.Baseline.add(j.tally.baseline)
 			c.Candidate.add(j.tally.candidate)
+			c.operations.add(&j.tally.operations)
 			c.Dataset.Cases = c.Candidate.TotalCases
 			for _, id := range j.tally.improvements {
 				c.Improvements.Add(id)

@@ -7,6 +7,11 @@
 // One invariant: the same cases give the same runs in the same order, with any
 // number of workers. No clock and no map order reaches a run.
 //
+// A case that asks for no more than calls in order is played so on any surface.
+// One that stages something (times, faults, approvals, a budget, recovery) is
+// played on the simulated clock of a [tool.Staged] session; a surface of any
+// other kind is given its calls in order and knows nothing of the rest.
+//
 // The package writes nothing and knows no report; it claims nothing about a
 // model, because none is called.
 package eval
@@ -25,10 +30,21 @@ import (
 // Version is the version of the lab, part of every report.
 const Version = "0.5.0"
 
-// Step is what one proposal of a run came to.
+// Step is what one proposal of a run came to: the result of its last attempt.
 type Step struct {
 	tool.Result
 	SideEffects int // changes of the backend from before the call to after it
+	// Attempts are the calls that the proposal led to, where the case asks for
+	// recovery; a proposal that could not be read led to none.
+	Attempts []Attempt
+	// Malformed says that no call was made: the model's output is no proposal.
+	Malformed bool
+}
+
+// Attempt is one call of a proposal, and what was done after it.
+type Attempt struct {
+	tool.Result
+	Next tool.NextStep
 }
 
 // Run is one case on one surface.
@@ -39,6 +55,10 @@ type Run struct {
 	SideEffects int    // of all steps
 	Steps       []Step // one a proposal, in order
 	Grades      []Grade
+	// State and Receipts are the backend's at the end, of a staged run; else
+	// nil.
+	State    json.RawMessage
+	Receipts json.RawMessage
 }
 
 // Last returns the step that the graders judge.
@@ -50,11 +70,11 @@ const actorID = "case-actor"
 
 // Play replays proposals on a fresh session of a surface and grades what came
 // of them. An error means that the case could not run; it is never a grade.
-func Play(ctx context.Context, surface tool.Surface, c *dataset.Case, proposals []tool.Proposal) (Run, error) {
+func Play(ctx context.Context, surface tool.Surface, c *dataset.Case, proposals []dataset.Proposal) (Run, error) {
 	return play(ctx, surface, c, proposals, ask(&c.Expected))
 }
 
-func play(ctx context.Context, surface tool.Surface, c *dataset.Case, proposals []tool.Proposal, list []asked) (Run, error) {
+func play(ctx context.Context, surface tool.Surface, c *dataset.Case, proposals []dataset.Proposal, asked questions) (Run, error) {
 	if err := ctx.Err(); err != nil {
 		return Run{}, err
 	}
@@ -65,12 +85,35 @@ func play(ctx context.Context, surface tool.Surface, c *dataset.Case, proposals 
 	defer session.Close()
 
 	run := Run{Strategy: surface.Name(), Case: c, Steps: make([]Step, len(proposals))}
-	caller := tool.Caller{ID: actorID, Permissions: c.Permissions}
+	staged, isStaged := session.(tool.Staged)
+	switch {
+	case c.Stage == nil:
+		err = callInOrder(ctx, session, &run, proposals)
+	case isStaged:
+		err = stage(ctx, staged, &run, proposals)
+	default:
+		err = readInOrder(ctx, session, &run, proposals)
+	}
+	if err != nil {
+		return Run{}, err
+	}
+	run.Grades = grade(asked, &run)
+	run.Passed = true
+	for _, g := range run.Grades {
+		run.Passed = run.Passed && g.Passed
+	}
+	return run, nil
+}
+
+// callInOrder makes one call a proposal.
+func callInOrder(ctx context.Context, session tool.Session, run *Run, proposals []dataset.Proposal) error {
+	caller := tool.Caller{ID: actorID, Permissions: run.Case.Permissions}
 	before := session.Effects()
-	for i, proposal := range proposals {
-		result := session.Call(ctx, tool.Call{Proposal: proposal, Caller: caller, Approved: c.Approved})
+	for i := range proposals {
+		p := tool.Proposal{Name: proposals[i].Name, Arguments: proposals[i].Arguments}
+		result := session.Call(ctx, tool.Call{Proposal: p, Caller: caller, Approved: run.Case.Approved})
 		if err := ctx.Err(); err != nil {
-			return Run{}, err
+			return err
 		}
 		settle(&result)
 		after := session.Effects()
@@ -78,12 +121,7 @@ func play(ctx context.Context, surface tool.Surface, c *dataset.Case, proposals 
 		run.SideEffects += after - before
 		before = after
 	}
-	run.Grades = grade(list, &run)
-	run.Passed = true
-	for _, g := range run.Grades {
-		run.Passed = run.Passed && g.Passed
-	}
-	return run, nil
+	return nil
 }
 
 // settle holds a surface to its word: a result is an error, whose details are

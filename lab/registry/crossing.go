@@ -236,7 +236,11 @@ func (c *Crossing) mapped(err error) *tool.Error {
 			if c.entry.Effect.Changes() && failed.Outcome != "" {
 				c.outcome = failed.Outcome
 			}
-			return tool.Refusal(rule.Code, nil, "The backend of %s refused the call.", c.entry.Name)
+			refusal := tool.Refusal(rule.Code, nil, "The backend of %s refused the call.", c.entry.Name)
+			if rule.Code == tool.ToolTimeout {
+				refusal.Retryable = c.entry.Retry == contract.RetryTransient
+			}
+			return refusal
 		}
 	}
 	return nil

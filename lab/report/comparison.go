@@ -59,10 +59,13 @@ func summaryJSON(out *bufio.Writer, name string, s eval.Summary) {
 		",\n    \"duplicate_side_effects\": ", strconv.Itoa(s.DuplicateSideEffects),
 		",\n    \"structured_error_rate\": ", rateJSON(s.StructuredErrorRate()),
 		",\n    \"model_schema_bytes\": ", strconv.Itoa(s.ModelSchemaBytes),
-		"\n  },\n",
 	} {
 		out.WriteString(text)
 	}
+	if s.Operations != nil {
+		operationsJSON(out, s.Operations)
+	}
+	out.WriteString("\n  },\n")
 }
 
 // rateJSON writes a share as the shortest number that is its double, and null
@@ -145,6 +148,13 @@ func ComparisonMarkdown(w io.Writer, c *eval.Comparison) error {
 	line("| --- | ---: | ---: |")
 	for _, m := range metrics {
 		line("| ", m.name, " | ", m.of(c.Baseline), " | ", m.of(c.Candidate), " |")
+	}
+	for _, row := range operationRows(c) {
+		name := row.name
+		if row.control != "" {
+			name += cell(row.control)
+		}
+		line("| ", name, " | ", row.baseline, " | ", row.candidate, " |")
 	}
 	line()
 	line("## What the catalog costs")

@@ -20,6 +20,11 @@ func TestComparisonJSONOfHostileTexts(t *testing.T) {
 	}
 	for _, s := range hostile {
 		c := comparisonOf(s, "plain")
+		c.Baseline.Operations = new(eval.Operations)
+		c.Candidate.Operations = &eval.Operations{
+			Calls: 9, Successes: 3, Refusals: []eval.Refusals{{Control: s + "1", Count: 4}, {Control: "input", Count: 2}},
+			Timeouts: 1, Replays: 2, BudgetStops: 3, Malformed: 4, OutputBytes: map[int]int{1: 1, 2: 1},
+		}
 		var text bytes.Buffer
 		if err := ComparisonJSON(&text, c); err != nil {
 			t.Fatal(err)
@@ -39,8 +44,15 @@ func TestComparisonJSONOfHostileTexts(t *testing.T) {
 			"dataset": map[string]any{
 				"name": decodedText(s), "sha256": c.Dataset.SHA256, "cases": number(4), "selection": both,
 			},
-			"baseline":     summary(c.Baseline),
-			"candidate":    summary(c.Candidate),
+			"baseline": with(summary(c.Baseline), "operations", map[string]any{
+				"calls": number(0), "successes": number(0), "refusals": map[string]any{}, "timeouts": number(0), "replays": number(0),
+				"budget_stops": number(0), "malformed": number(0), "output_bytes": map[string]any{"median": nil, "largest": nil},
+			}),
+			"candidate": with(summary(c.Candidate), "operations", map[string]any{
+				"calls": number(9), "successes": number(3), "refusals": map[string]any{decodedText(s) + "1": number(4), "input": number(2)},
+				"timeouts": number(1), "replays": number(2), "budget_stops": number(3), "malformed": number(4),
+				"output_bytes": map[string]any{"median": json.Number("1.5"), "largest": number(2)},
+			}),
 			"improvements": both,
 			"regressions":  both,
 			"gate_checks":  map[string]any{"candidate_passes_all_cases": false, "no_case_regressions": true},
@@ -57,6 +69,11 @@ func TestComparisonJSONOfHostileTexts(t *testing.T) {
 			t.Errorf("%q: violations of the schema: %v", s, found)
 		}
 	}
+}
+
+func with(object map[string]any, name string, value any) map[string]any {
+	object[name] = value
+	return object
 }
 
 func TestRateJSON(t *testing.T) {

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"strings"
+	"time"
 
 	"agentlab/lab/dataset"
 	"agentlab/lab/eval"
@@ -130,6 +131,20 @@ func hostileRun(s string) *eval.Run {
 			{Name: "error_code", Expected: json.RawMessage(jsonText("not " + s)), Actual: json.RawMessage(quoted)},
 		},
 	}
+}
+
+// stagedRun is the same of a case that is staged.
+func stagedRun(s string) *eval.Run {
+	run := hostileRun(s)
+	run.Case.Stage = new(dataset.Stage)
+	run.State, run.Receipts = run.Steps[0].Output, json.RawMessage(`[]`)
+	first, last := &run.Steps[0], run.Last()
+	first.ReplacedBy, first.Took, first.Trace.Fault = s, 1500*time.Microsecond, s
+	last.Attempts = []eval.Attempt{
+		{Result: last.Result, Next: tool.NextStep{Action: tool.Action(s), Wait: time.Second, Reason: s}},
+		{Result: first.Result, Next: tool.NextStep{Action: tool.Proceed}},
+	}
+	return run
 }
 
 // jsonText is s as encoding/json writes it.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -219,6 +220,32 @@ func TestComparisonMarkdownShowsHostileTextsAsTexts(t *testing.T) {
 		items := shown(t, source.Bytes(), "li")
 		if want := []string{code, "plain", code, "plain", code, "plain"}; !cmp.Equal(items[:6], want) {
 			t.Errorf("lists of %q are %q, want %q", s, items[:6], want)
+		}
+	}
+}
+
+// The name of a control is a surface's own word.
+func TestComparisonMarkdownShowsControlsAsTexts(t *testing.T) {
+	for _, s := range hostile {
+		if s == "" {
+			continue // then no control refused
+		}
+		c := comparisonOf("plain", "plain")
+		c.Baseline.Operations = &eval.Operations{Refusals: []eval.Refusals{{Control: "input", Count: 7}, {Control: s, Count: 1}}}
+		c.Candidate.Operations = &eval.Operations{Refusals: []eval.Refusals{{Control: s, Count: 2}}}
+		var source bytes.Buffer
+		if err := ComparisonMarkdown(&source, c); err != nil {
+			t.Fatal(err)
+		}
+		if got := kinds(source.Bytes()); got["TableRow"] != 5+10 || got["TableCell"] != 3*(1+5+10) {
+			t.Errorf("%q: %d rows, %d cells", s, got["TableRow"], got["TableCell"])
+		}
+		cells := shown(t, source.Bytes(), "td")
+		at := slices.Index(cells, "Calls that succeeded") + 3
+		want := []string{"Refused by " + inCode(s), "1", "2", "Refused by input", "7", "0"}
+		got := cells[at : at+6]
+		if got[0] = strings.Join(strings.Fields(got[0]), " "); got[0] != strings.Join(strings.Fields(want[0]), " ") || !slices.Equal(got[1:], want[1:]) {
+			t.Errorf("%q: %q, want %q", s, got, want)
 		}
 	}
 }

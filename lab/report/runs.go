@@ -14,7 +14,10 @@ const SchemaVersion = 1
 
 // appendRun appends a line of tool-runs.jsonl. It is written by hand because
 // it is most of what a run over a large dataset does.
+//
+// What a stage adds is told only of cases that have one.
 func appendRun(dst []byte, run *eval.Run) []byte {
+	staged := run.Case.Stage != nil
 	dst = append(dst, `{"schema_version":`...)
 	dst = strconv.AppendInt(dst, SchemaVersion, 10)
 	dst = append(dst, `,"strategy":`...)
@@ -31,7 +34,7 @@ func appendRun(dst []byte, run *eval.Run) []byte {
 	dst = append(dst, `,"results":[`...)
 	for i := range run.Steps {
 		dst = appendComma(dst, i)
-		dst = appendStep(dst, &run.Steps[i])
+		dst = appendStep(dst, &run.Steps[i], staged)
 	}
 	dst = append(dst, `],"grades":[`...)
 	for i := range run.Grades {
@@ -41,9 +44,18 @@ func appendRun(dst []byte, run *eval.Run) []byte {
 	dst = append(dst, `],"trace":[`...)
 	for i := range run.Steps {
 		dst = appendComma(dst, i)
-		dst = appendTrace(dst, &run.Steps[i].Trace)
+		dst = appendTrace(dst, &run.Steps[i].Trace, staged)
 	}
-	return append(dst, "]}\n"...)
+	dst = append(dst, ']')
+	if run.State != nil {
+		dst = append(dst, `,"state":`...)
+		dst = append(dst, run.State...)
+	}
+	if run.Receipts != nil {
+		dst = append(dst, `,"receipts":`...)
+		dst = append(dst, run.Receipts...)
+	}
+	return append(dst, "}\n"...)
 }
 
 func appendComma(dst []byte, index int) []byte {
@@ -61,7 +73,7 @@ func appendWord(dst []byte, word string) []byte {
 	return append(dst, '"')
 }
 
-func appendStep(dst []byte, step *eval.Step) []byte {
+func appendStep(dst []byte, step *eval.Step, staged bool) []byte {
 	dst = append(dst, `{"ok":`...)
 	dst = strconv.AppendBool(dst, step.OK())
 	dst = append(dst, `,"output":`...)
@@ -76,7 +88,42 @@ func appendStep(dst []byte, step *eval.Step) []byte {
 	dst = strconv.AppendInt(dst, int64(step.SideEffects), 10)
 	dst = append(dst, `,"replayed":`...)
 	dst = strconv.AppendBool(dst, step.Replayed)
+	if staged {
+		dst = appendStaged(dst, step)
+	}
 	return append(dst, '}')
+}
+
+// appendStaged appends what a step on a simulated clock has beside its result.
+func appendStaged(dst []byte, step *eval.Step) []byte {
+	if step.ReplacedBy != "" {
+		dst = append(dst, `,"replaced_by":`...)
+		dst = jsonvalue.AppendString(dst, step.ReplacedBy)
+	}
+	dst = append(dst, `,"took_ms":`...)
+	dst = strconv.AppendInt(dst, step.Took.Milliseconds(), 10)
+	if step.Attempts == nil {
+		return dst
+	}
+	dst = append(dst, `,"attempts":[`...)
+	for i := range step.Attempts {
+		a := &step.Attempts[i]
+		dst = appendComma(dst, i)
+		dst = append(dst, `{"ok":`...)
+		dst = strconv.AppendBool(dst, a.OK())
+		if !a.OK() {
+			dst = append(dst, `,"code":`...)
+			dst = jsonvalue.AppendString(dst, string(a.Error.Code))
+		}
+		dst = append(dst, `,"action":`...)
+		dst = jsonvalue.AppendString(dst, string(a.Next.Action))
+		dst = append(dst, `,"wait_ms":`...)
+		dst = strconv.AppendInt(dst, a.Next.Wait.Milliseconds(), 10)
+		dst = append(dst, `,"reason":`...)
+		dst = jsonvalue.AppendString(dst, a.Next.Reason)
+		dst = append(dst, '}')
+	}
+	return append(dst, ']')
 }
 
 func appendError(dst []byte, e *tool.Error) []byte {
@@ -116,7 +163,7 @@ func appendGrade(dst []byte, g *eval.Grade) []byte {
 	return append(dst, '}')
 }
 
-func appendTrace(dst []byte, t *tool.Trace) []byte {
+func appendTrace(dst []byte, t *tool.Trace, staged bool) []byte {
 	dst = append(dst, `{"decisions":[`...)
 	for i, d := range t.Decisions {
 		dst = appendComma(dst, i)
@@ -134,5 +181,9 @@ func appendTrace(dst []byte, t *tool.Trace) []byte {
 	dst = strconv.AppendBool(dst, t.HandlerRan)
 	dst = append(dst, `,"fingerprint":`...)
 	dst = appendWord(dst, t.Fingerprint)
+	if staged && t.Fault != "" {
+		dst = append(dst, `,"fault":`...)
+		dst = jsonvalue.AppendString(dst, t.Fault)
+	}
 	return append(dst, '}')
 }

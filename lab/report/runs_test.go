@@ -40,10 +40,12 @@ func decoded(t *testing.T, run *eval.Run) any {
 			}
 			failure = e
 		}
-		results = append(results, map[string]any{
+		result := map[string]any{
 			"ok": step.Error == nil, "output": output, "error": failure,
 			"side_effects": number(step.SideEffects), "replayed": step.Replayed,
-		})
+		}
+		decodeStaged(run, &step, result)
+		results = append(results, result)
 		decisions := []any{}
 		for _, d := range step.Trace.Decisions {
 			decision := map[string]any{"control": d.Control, "decision": string(d.Verdict)}
@@ -52,16 +54,20 @@ func decoded(t *testing.T, run *eval.Run) any {
 			}
 			decisions = append(decisions, decision)
 		}
-		traces = append(traces, map[string]any{
+		trace := map[string]any{
 			"decisions": decisions, "handler_ran": step.Trace.HandlerRan, "fingerprint": step.Trace.Fingerprint,
-		})
+		}
+		if run.Case.Stage != nil && step.Trace.Fault != "" {
+			trace["fault"] = decodedText(step.Trace.Fault)
+		}
+		traces = append(traces, trace)
 	}
 	for _, g := range run.Grades {
 		grades = append(grades, map[string]any{
 			"name": g.Name, "passed": g.Passed, "expected": tree(t, g.Expected), "actual": tree(t, g.Actual),
 		})
 	}
-	return map[string]any{
+	line := map[string]any{
 		"schema_version":    number(1),
 		"strategy":          decodedText(run.Strategy),
 		"case_id":           decodedText(run.Case.ID),
@@ -72,6 +78,38 @@ func decoded(t *testing.T, run *eval.Run) any {
 		"grades":            grades,
 		"trace":             traces,
 	}
+	if run.State != nil {
+		line["state"] = tree(t, run.State)
+	}
+	if run.Receipts != nil {
+		line["receipts"] = tree(t, run.Receipts)
+	}
+	return line
+}
+
+func decodeStaged(run *eval.Run, step *eval.Step, result map[string]any) {
+	if run.Case.Stage == nil {
+		return
+	}
+	result["took_ms"] = number(int(step.Took.Milliseconds()))
+	if step.ReplacedBy != "" {
+		result["replaced_by"] = decodedText(step.ReplacedBy)
+	}
+	if step.Attempts == nil {
+		return
+	}
+	attempts := []any{}
+	for _, a := range step.Attempts {
+		attempt := map[string]any{
+			"ok": a.Error == nil, "action": decodedText(string(a.Next.Action)),
+			"wait_ms": number(int(a.Next.Wait.Milliseconds())), "reason": decodedText(a.Next.Reason),
+		}
+		if a.Error != nil {
+			attempt["code"] = decodedText(string(a.Error.Code))
+		}
+		attempts = append(attempts, attempt)
+	}
+	result["attempts"] = attempts
 }
 
 func number(n int) json.Number {
@@ -121,7 +159,9 @@ func TestAppendRunRoundTrip(t *testing.T) {
 		},
 	}
 	for _, s := range hostile {
-		runs["hostile "+jsonText(s)[:min(len(jsonText(s)), 40)]] = hostileRun(s)
+		name := jsonText(s)[:min(len(jsonText(s)), 40)]
+		runs["hostile "+name] = hostileRun(s)
+		runs["hostile and staged "+name] = stagedRun(s)
 	}
 	for name, run := range runs {
 		t.Run(name, func(t *testing.T) {
@@ -147,6 +187,7 @@ func TestAppendRunRoundTrip(t *testing.T) {
 			for _, result := range value.(map[string]any)["results"].([]any) {
 				result.(map[string]any)["output"] = nil
 			}
+			delete(value.(map[string]any), "state")
 			if found := compiled.Validate(value); found != nil {
 				t.Errorf("violations of the schema: %v", found)
 			}

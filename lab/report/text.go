@@ -74,6 +74,11 @@ func Text(w io.Writer, c *eval.Comparison, rows []Row) error {
 			return err
 		}
 	}
+	for _, row := range operationRows(c) {
+		if err := table.Append(row.name+Visible(row.control), row.baseline, row.candidate); err != nil {
+			return err
+		}
+	}
 	if err := table.Render(); err != nil {
 		return err
 	}

@@ -46,6 +46,8 @@ func TestTextTablesStayStraight(t *testing.T) {
 		rows = append(rows, Row{id, "pass", "FAIL", "-", "idempotency (replay)"})
 	}
 	c := comparisonOf("広い", "typed\x1b[1m")
+	c.Baseline.Operations = new(eval.Operations)
+	c.Candidate.Operations = &eval.Operations{Refusals: []eval.Refusals{{Control: "入力\x1b[1m", Count: 3}}}
 	c.Dataset.Cases = len(rows)
 	text := textOf(t, c, rows)
 
@@ -68,7 +70,7 @@ func TestTextTablesStayStraight(t *testing.T) {
 	if tables != 2 {
 		t.Errorf("there are %d tables, want 2", tables)
 	}
-	for _, id := range []string{"日本語のチケット", `\u001b[31mred`, `a\u000ab`, "αβγ…—"} {
+	for _, id := range []string{"日本語のチケット", `\u001b[31mred`, `a\u000ab`, "αβγ…—", `Refused by 入力\u001b[1m`} {
 		if !strings.Contains(text, "│ "+id+" ") {
 			t.Errorf("%s is not in the table:\n%s", id, text)
 		}

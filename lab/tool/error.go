@@ -66,7 +66,7 @@ var failures = []Failure{
 	{BudgetExhausted, Budgetary, "budget", "stop, and tell what was done", false},
 	{ToolNotFound, Routing, "lookup", "choose a listed tool", false},
 	{ToolRetired, Routing, "lookup", "choose the successor that the details name", false},
-	{MalformedProposal, Protocol, "input", "propose again, as one well-formed call", false},
+	{MalformedProposal, Protocol, "", "propose again, as one well-formed call", false},
 	{InvalidArguments, Validation, "input", "fix the arguments that the violations name", false},
 	{InvalidCursor, Validation, "handler", "fix the arguments that the violations name", false},
 	{PermissionDenied, Policy, "permission", "stop, or ask for the right identity", false},

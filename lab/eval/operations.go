@@ -1,0 +1,164 @@
+package eval
+
+import (
+	"cmp"
+	"slices"
+
+	"agentlab/lab/tool"
+)
+
+// Operations are what the calls of a surface came to, over all runs. Every
+// attempt is a call.
+type Operations struct {
+	Calls       int
+	Successes   int
+	Refusals    []Refusals // by control, in the order in which a call meets them
+	Timeouts    int
+	Replays     int
+	BudgetStops int
+	Malformed   int // proposals that could not be read, and led to no call
+	// OutputBytes counts the outputs of successes by their size.
+	OutputBytes map[int]int
+}
+
+// Refusals is how often one control refused a call.
+type Refusals struct {
+	Control string
+	Count   int
+	// Place is how many controls a refused call had met before this one: the
+	// order in which surfaces meet them, as far as traces show it.
+	Place int
+}
+
+// MedianOutput is the median size of the outputs, in bytes: between the two
+// middle ones of an even number. It is false where there are none.
+func (o *Operations) MedianOutput() (bytes float64, ok bool) {
+	sizes := make([]int, 0, len(o.OutputBytes))
+	outputs := 0
+	for size, count := range o.OutputBytes {
+		sizes = append(sizes, size)
+		outputs += count
+	}
+	if outputs == 0 {
+		return 0, false
+	}
+	slices.Sort(sizes)
+	// ranked is the size of the output with so many before it.
+	ranked := func(rank int) int {
+		for _, size := range sizes {
+			if rank -= o.OutputBytes[size]; rank < 0 {
+				return size
+			}
+		}
+		return 0
+	}
+	return float64(ranked((outputs-1)/2)+ranked(outputs/2)) / 2, true
+}
+
+// LargestOutput is false where there are no outputs.
+func (o *Operations) LargestOutput() (bytes int, ok bool) {
+	for size := range o.OutputBytes {
+		bytes, ok = max(bytes, size), true
+	}
+	return bytes, ok
+}
+
+func (o *Operations) countRun(run *Run) {
+	for i := range run.Steps {
+		step := &run.Steps[i]
+		switch {
+		case step.Malformed:
+			o.Malformed++
+		case step.Attempts == nil:
+			o.countResult(&step.Result)
+		}
+		for j := range step.Attempts {
+			o.countResult(&step.Attempts[j].Result)
+		}
+	}
+}
+
+func (o *Operations) countResult(r *tool.Result) {
+	o.Calls++
+	if r.Replayed {
+		o.Replays++
+	}
+	if r.OK() {
+		o.Successes++
+		if o.OutputBytes == nil {
+			o.OutputBytes = make(map[int]int)
+		}
+		o.OutputBytes[len(r.Output)]++
+		return
+	}
+	switch r.Error.Code {
+	case tool.ToolTimeout:
+		o.Timeouts++
+	case tool.BudgetExhausted:
+		o.BudgetStops++
+	}
+	if control := r.Trace.RefusedBy(); control != "" {
+		o.refused(Refusals{control, 1, len(r.Trace.Decisions) - 1})
+	}
+}
+
+func (o *Operations) refused(by Refusals) {
+	i := slices.IndexFunc(o.Refusals, func(r Refusals) bool { return r.Control == by.Control })
+	if i < 0 {
+		o.Refusals = append(o.Refusals, by)
+	} else {
+		o.Refusals[i].Count += by.Count
+		o.Refusals[i].Place = min(o.Refusals[i].Place, by.Place)
+	}
+}
+
+func (o *Operations) add(more *Operations) {
+	o.Calls += more.Calls
+	o.Successes += more.Successes
+	o.Timeouts += more.Timeouts
+	o.Replays += more.Replays
+	o.BudgetStops += more.BudgetStops
+	o.Malformed += more.Malformed
+	for _, by := range more.Refusals {
+		o.refused(by)
+	}
+	if o.OutputBytes == nil {
+		o.OutputBytes = more.OutputBytes
+		return
+	}
+	for size, count := range more.OutputBytes {
+		o.OutputBytes[size] += count
+	}
+}
+
+// operations are those of both surfaces, and whether any case was staged.
+type operations struct {
+	baseline, candidate Operations
+	staged              bool
+}
+
+func (o *operations) count(pair *Pair) {
+	o.staged = o.staged || pair.Case.Stage != nil
+	o.baseline.countRun(&pair.Baseline)
+	o.candidate.countRun(&pair.Candidate)
+}
+
+func (o *operations) add(more *operations) {
+	o.staged = o.staged || more.staged
+	o.baseline.add(&more.baseline)
+	o.candidate.add(&more.candidate)
+}
+
+// tellOperations gives the summaries their operations, where a case was staged:
+// a dataset that stages nothing is compared by what came of its runs.
+func (c *Comparison) tellOperations() {
+	if !c.operations.staged {
+		return
+	}
+	c.Baseline.Operations, c.Candidate.Operations = &c.operations.baseline, &c.operations.candidate
+	for _, o := range []*Operations{c.Baseline.Operations, c.Candidate.Operations} {
+		slices.SortFunc(o.Refusals, func(a, b Refusals) int {
+			return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Control, b.Control))
+		})
+	}
+}
