@@ -60,7 +60,7 @@ var graders = []Grader{
 		func(run *Run, _ func() *outline) json.RawMessage {
 			return boolean(slices.ContainsFunc(run.Steps, func(s Step) bool { return s.Replayed }))
 		}},
-	{"output_keys", "the keys of the last output, sorted",
+	{"output_keys", "the keys of the last output, in any order",
 		func(e *dataset.Expectation) json.RawMessage {
 			if e.OutputKeys == nil {
 				return nil
@@ -73,7 +73,7 @@ var graders = []Grader{
 			}
 			return texts(output().keys)
 		}},
-	{"output_count", "the number of items in the last output",
+	{"output_count", "the length of `items` in the last output",
 		func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.OutputCount, number) },
 		func(_ *Run, output func() *outline) json.RawMessage {
 			if !output().hasItems {

@@ -97,8 +97,11 @@ func hostileRun(s string) *eval.Run {
 	quoted := jsonText(s)
 	code := s
 	return &eval.Run{
-		Strategy:    s,
-		Case:        &dataset.Case{ID: s, Intent: s, Expected: dataset.Expectation{ErrorCode: &code}},
+		Strategy: s,
+		Case: &dataset.Case{
+			ID: s, Intent: s, Expected: dataset.Expectation{ErrorCode: &code},
+			Baseline: []tool.Proposal{{Name: s, Arguments: hostileObject(s)}},
+		},
 		SideEffects: 2,
 		Steps: []eval.Step{
 			{
@@ -117,7 +120,7 @@ func hostileRun(s string) *eval.Run {
 				Result: tool.Result{
 					Error: &tool.Error{
 						Code: tool.Code(s), Category: tool.Category(s), Message: s, Retryable: true,
-						Details: json.RawMessage(`{` + quoted + `:` + quoted + `}`), NextAction: s, Outcome: tool.Unknown,
+						Details: hostileObject(s), NextAction: s, Outcome: tool.Unknown,
 					},
 					Trace: tool.Trace{
 						Decisions: []tool.Decision{{Control: "lookup", Verdict: tool.Refuse, Code: tool.Code(s)}},
@@ -130,6 +133,11 @@ func hostileRun(s string) *eval.Run {
 			{Name: "error_code", Expected: json.RawMessage(jsonText("not " + s)), Actual: json.RawMessage(quoted)},
 		},
 	}
+}
+
+// hostileObject has s for its key and its value.
+func hostileObject(s string) json.RawMessage {
+	return json.RawMessage(`{` + jsonText(s) + `:` + jsonText(s) + `}`)
 }
 
 // jsonText is s as encoding/json writes it.
