@@ -97,14 +97,16 @@ func (c *Crossing) run(ctx context.Context) (answer, bool) {
 		defer cancel()
 		answers <- c.invoke(ctx)
 	}()
+	// A handler that gives up because its time is over has given no answer.
+	gaveUp := func(a answer) bool { return ctx.Err() != nil && errors.Is(a.err, ctx.Err()) }
 	select {
 	case a := <-answers:
-		return a, true
+		return a, !gaveUp(a)
 	case <-ctx.Done():
 		// An answer that came with the deadline is still an answer.
 		select {
 		case a := <-answers:
-			return a, true
+			return a, !gaveUp(a)
 		default:
 			c.settleLater(answers)
 			return answer{}, false
