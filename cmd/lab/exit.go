@@ -68,7 +68,7 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 	out := &firstError{w: stdout}
 	root := newRoot(out, stderr)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if out.err != nil {
 		err = couldNotRun(fmt.Errorf("write to stdout: %w", out.err))
 	}
@@ -82,7 +82,7 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 	var exit *exitError
 	if !errors.As(err, &exit) {
 		// What cobra finds wrong with a command line.
-		exit = &exitError{exitUsage, fmt.Errorf("%w\nRun 'lab --help' for usage", err)}
+		exit = &exitError{exitUsage, fmt.Errorf("%w\nRun '%s --help' for usage", err, cmd.CommandPath())}
 	}
 	if exit.err != nil {
 		fmt.Fprint(stderr, "lab: ")

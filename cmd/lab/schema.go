@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,11 +27,16 @@ func newSchema() *cobra.Command {
 		names[i] = s.name
 	}
 	cmd := &cobra.Command{
-		Use:       "schema {cases|comparison|runs}",
-		Short:     "Print the JSON Schema of a dataset or of a report",
-		Long:      "Print the JSON Schema (draft 07) of one of these:\n",
-		Example:   "  lab schema cases > tool-cases.schema.json",
-		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		Use:     "schema {cases|comparison|runs}",
+		Short:   "Print the JSON Schema of a dataset or of a report",
+		Long:    "Print the JSON Schema (draft 07) of one of these:\n",
+		Example: "  lab schema cases > tool-cases.schema.json",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 || !slices.Contains(names, args[0]) {
+				return fmt.Errorf("name one of %s", strings.Join(names, ", "))
+			}
+			return nil
+		},
 		ValidArgs: names,
 		Run: func(cmd *cobra.Command, args []string) {
 			for _, s := range schemas {

@@ -221,7 +221,7 @@ func TestInterrupt(t *testing.T) {
 func TestInterruptOfACheckLeavesNothing(t *testing.T) {
 	for _, flowing := range []bool{true, false} {
 		dir, tmp := folders(t)
-		p := start(t, dir, pipe(t, flowing), nil, "tool-eval", "--cases", "/dev/stdin", "--check", "stored")
+		p := start(t, dir, pipe(t, flowing), nil, "tool-eval", "--cases", "/dev/stdin", "--check", ".")
 		underway(t, p, filepath.Join(tmp, "*"), some)
 		if err := p.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)

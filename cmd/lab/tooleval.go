@@ -64,7 +64,12 @@ and nothing about how well a model proposes.`,
   lab tool-eval --case 'invalid-*' --case read-ticket
   lab tool-eval --format json | jq .gate_passed
   lab tool-eval --check reports                   fail where the committed reports are stale`,
-		Args: cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("unexpected argument %q; each file needs a --cases of its own", args[0])
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, name := range []string{"check", "out"} {
 				if flag := cmd.Flag(name); flag.Changed && flag.Value.String() == "" {
@@ -90,6 +95,10 @@ and nothing about how well a model proposes.`,
 		"baseline":  completeSurfaces,
 		"candidate": completeSurfaces,
 		"format":    cobra.FixedCompletions([]string{"text", "json", "markdown"}, cobra.ShellCompDirectiveNoFileComp),
+		"out":       cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+		"check":     cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+		"cases":     cobra.FixedCompletions([]string{"jsonl"}, cobra.ShellCompDirectiveFilterFileExt),
+		"case":      cobra.NoFileCompletions,
 	} {
 		if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
 			panic(err) // the flag is defined above
@@ -118,6 +127,9 @@ func (o *toolEval) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	dir := o.out
 	if o.check != "" {
+		if info, err := os.Stat(o.check); err != nil || !info.IsDir() {
+			return usageError(fmt.Errorf("--check %s: there is no such directory", o.check))
+		}
 		if dir, err = os.MkdirTemp("", "lab-check-"); err != nil {
 			return couldNotRun(err)
 		}

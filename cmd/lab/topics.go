@@ -10,6 +10,7 @@ import (
 
 	"agentlab/lab/eval"
 	"agentlab/lab/registry"
+	"agentlab/lab/ticket"
 	"agentlab/lab/tool"
 )
 
@@ -36,12 +37,27 @@ func topics() []*cobra.Command {
 		return cmd
 	}
 	return []*cobra.Command{
-		topic("cases", "How to write a case", casesTopic, "{{graders}}", graderList()),
+		topic("cases", "How to write a case", casesTopic, "{{graders}}", graderList(), "{{tools}}", toolTable()),
 		topic("controls", "What a call meets on its way, and the codes of a refusal", controlsTopic,
 			"{{controls}}", controlList(), "{{codes}}", codeTable()),
 		topic("reports", "How to read the reports", reportsTopic),
 		topic("exit-codes", "What the exit codes mean", exitCodesTopic),
 	}
+}
+
+// toolTable lists what the contracts of the typed surface ask for.
+func toolTable() string {
+	var b strings.Builder
+	b.WriteString("| tool | effect | permission | approval | idempotency key | timeout |\n| --- | --- | --- | --- | --- | ---: |\n")
+	for _, c := range ticket.Contracts() {
+		c, err := c.Complete()
+		if err != nil {
+			panic(err) // the contracts are part of the program
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %d ms |\n", c.Name, c.Effect, c.Permission, c.Approval,
+			orDash(c.IdempotencyKey), c.Timeout.Milliseconds())
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func graderList() string {

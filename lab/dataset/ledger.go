@@ -76,13 +76,13 @@ func (l *Ledger) Record(d Decoded) bool {
 	for _, f := range d.Faults {
 		l.fault(f)
 	}
-	for _, line := range d.Lines {
-		if l.ids.add(maphash.String(l.seed, line.Case.ID)) {
+	for _, id := range d.IDs {
+		if l.ids.add(maphash.String(l.seed, id.Text)) {
 			continue
 		}
 		l.again++
 		if len(l.repeats) < MaxFaults {
-			l.repeats = append(l.repeats, Fault{d.Batch.source, d.Batch.path, line.Number, "case_id", line.Case.ID})
+			l.repeats = append(l.repeats, Fault{d.Batch.source, d.Batch.path, id.Number, "case_id", id.Text})
 		}
 	}
 	l.cases += len(d.Lines) + d.Total
@@ -130,9 +130,9 @@ func (l *Ledger) confirm() []Fault {
 	r := Open(l.sources...)
 	defer r.Close()
 	for batch, err := r.Next(); err == nil; batch, err = r.Next() {
-		for _, line := range batch.Decode().Lines {
-			if known, wanted := first[line.Case.ID]; wanted && known == nil {
-				first[line.Case.ID] = &Fault{source: batch.source, File: batch.path, Line: line.Number}
+		for _, id := range batch.Decode().IDs {
+			if known, wanted := first[id.Text]; wanted && known == nil {
+				first[id.Text] = &Fault{source: batch.source, File: batch.path, Line: id.Number}
 			}
 		}
 	}

@@ -172,6 +172,12 @@ func (r *Reader) skipLine() error {
 	return nil
 }
 
+// ID is a case_id and the line that it stands on.
+type ID struct {
+	Number int
+	Text   string
+}
+
 // Line is one case and where it stands.
 type Line struct {
 	Number int // counted from 1
@@ -183,6 +189,7 @@ type Line struct {
 type Decoded struct {
 	Batch  Batch
 	Lines  []Line
+	IDs    []ID // of all lines that have one, with a fault or without
 	Faults []Fault
 	Total  int // faults found, of which Faults holds the first MaxFaults
 }
@@ -222,6 +229,9 @@ func (b Batch) Decode() Decoded {
 		case len(bytes.TrimLeft(line, whiteSpace)) > 0:
 			faulty = false
 			c := reader.decode(line)
+			if c.ID != "" {
+				d.IDs = append(d.IDs, ID{number, c.ID})
+			}
 			if !faulty {
 				d.Lines = append(d.Lines, Line{number, c})
 			}

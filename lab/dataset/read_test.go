@@ -130,7 +130,8 @@ func TestFaultsAreCounted(t *testing.T) {
 	for i := range 40 {
 		write(strings.Replace(filler, `"c1"`, fmt.Sprintf(`"c%d"`, i), 1))
 		fault(write(named("first")), `case_id: "first" is already the case of in/cases.jsonl:1`)
-		fault(write(edit(good, `"approved":false,`, ``)), "approved: missing")
+		unapproved := strings.Replace(edit(good, `"approved":false,`, ``), `"c1"`, fmt.Sprintf(`"u%d"`, i), 1)
+		fault(write(unapproved), "approved: missing")
 		bad := write(`{"case_id":"","intent":7`)
 		fault(bad, "case_id: must not be empty")
 		fault(bad, "intent: must be a string, not a number")
@@ -139,6 +140,23 @@ func TestFaultsAreCounted(t *testing.T) {
 	want = append(want[:dataset.MaxFaults:dataset.MaxFaults], fmt.Sprintf("and %d more", len(want)-dataset.MaxFaults))
 	if diff := cmp.Diff(want, faultsOf(t, source("cases.jsonl", text.String()))); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+}
+
+// A line with another fault takes part in the search for repeated ids: its
+// author mends both at once.
+func TestARepeatIsNotHiddenByAnotherFault(t *testing.T) {
+	unapproved := edit(named("twice"), `"approved":false,`, ``)
+	for _, lines := range [][2]string{{unapproved, named("twice")}, {named("twice"), unapproved}} {
+		var repeats int
+		for _, f := range faultsOf(t, source("cases.jsonl", lines[0]+"\n"+lines[1]+"\n")) {
+			if f == `in/cases.jsonl:2: case_id: "twice" is already the case of in/cases.jsonl:1` {
+				repeats++
+			}
+		}
+		if repeats != 1 {
+			t.Errorf("the repeat is told %d times, want once", repeats)
+		}
 	}
 }
 

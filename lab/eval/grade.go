@@ -50,10 +50,10 @@ var graders = []Grader{
 		func(run *Run, _ func() *outline) json.RawMessage {
 			return boolean(slices.ContainsFunc(run.Steps, func(s Step) bool { return s.Replayed }))
 		}},
-	{"output_keys", "the keys of the last output, sorted",
+	{"output_keys", "the keys of the last output, in any order",
 		func(e *dataset.Expectation) json.RawMessage { return sortedTexts(e.OutputKeys) },
 		func(_ *Run, output func() *outline) json.RawMessage { return output().keyTexts() }},
-	{"output_count", "the number of items in the last output",
+	{"output_count", "the length of `items` in the last output",
 		func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.OutputCount, number) },
 		func(_ *Run, output func() *outline) json.RawMessage { return output().itemCount() }},
 	{"has_next_cursor", "whether the last output has a next_cursor that is not null",

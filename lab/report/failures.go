@@ -2,6 +2,7 @@ package report
 
 import (
 	"strconv"
+	"strings"
 
 	"agentlab/lab/dataset"
 	"agentlab/lab/eval"
@@ -9,7 +10,7 @@ import (
 )
 
 const (
-	failuresHead = "# Failures\n\nA row a failed run, in the order of the dataset; under the table, for each, what was expected and what came.\n\n"
+	failuresHead = "# Failures\n\nA row a failed run, in the order of the dataset; under the table, for each, what was expected, what was proposed, and what came of it.\n\n"
 
 	failuresTable = "| strategy | case | failed graders | side effects | last error |\n" +
 		"| --- | --- | --- | ---: | --- |\n"
@@ -44,7 +45,10 @@ func appendFailureRow(dst []byte, run *eval.Run) []byte {
 	return append(dst, " |\n"...)
 }
 
-func appendFailureDetail(dst []byte, run *eval.Run) []byte {
+// maxShown is how many bytes of a proposal, or of an error's details, are shown.
+const maxShown = 400
+
+func appendFailureDetail(dst []byte, run *eval.Run, proposals []dataset.Proposal) []byte {
 	dst = append(dst, "\n## "...)
 	dst = appendCode(dst, run.Strategy, false)
 	dst = append(dst, " on "...)
@@ -65,30 +69,77 @@ func appendFailureDetail(dst []byte, run *eval.Run) []byte {
 		dst = appendCode(dst, string(g.Actual), false)
 		dst = append(dst, '\n')
 	}
-	dst = append(dst, "\nWhere it had to stop: "...)
-	dst = appendStop(dst, &run.Case.Expected)
+	for i := range proposals {
+		dst = append(dst, "- proposed: "...)
+		if p := &proposals[i]; p.Setting != nil && p.Raw != nil {
+			dst = appendShown(dst, []byte(*p.Raw))
+		} else {
+			dst = appendCode(dst, p.Name, false)
+			dst = append(dst, ' ')
+			dst = appendShown(dst, p.Arguments)
+		}
+		dst = append(dst, '\n')
+	}
+	dst = append(dst, "\nWhat had to come of it: "...)
+	dst = appendDue(dst, &run.Case.Expected)
+	dst = append(dst, ". What came: "...)
+	dst = appendEnd(dst, run.Last())
 	return append(dst, ".\n"...)
 }
 
-// appendStop says which control answers a case as its expectation has it.
-func appendStop(dst []byte, e *dataset.Expectation) []byte {
+func appendShown(dst []byte, document []byte) []byte {
+	if len(document) <= maxShown {
+		return appendCode(dst, string(document), false)
+	}
+	dst = appendCode(dst, strings.ToValidUTF8(string(document[:maxShown]), ""), false)
+	return append(dst, " …"...)
+}
+
+// appendDue says which control answers a case as its expectation has it.
+func appendDue(dst []byte, e *dataset.Expectation) []byte {
 	if e.ErrorCode != nil {
 		row, known := tool.Lookup(tool.Code(*e.ErrorCode))
-		if known && row.Control != "" {
+		switch {
+		case !known:
+			dst = append(dst, "a refusal with a code that no control of the lab has, "...)
+		case row.Control == "":
+			dst = append(dst, "a refusal with "...)
+		default:
 			dst = append(dst, "the "...)
 			dst = append(dst, row.Control...)
-			dst = append(dst, " control, with "...)
-		} else {
-			dst = append(dst, "a refusal with "...)
+			dst = append(dst, " control refuses with "...)
 		}
 		return appendCode(dst, *e.ErrorCode, false)
 	}
 	switch {
 	case !e.OK:
-		return append(dst, "any control; the case names no code"...)
+		return append(dst, "some control refuses; the case names no code"...)
 	case e.Replayed != nil && *e.Replayed:
-		return append(dst, "the idempotency control, which answers a repeat from its receipt"...)
+		return append(dst, "the idempotency control answers the repeat from its receipt"...)
 	default:
-		return append(dst, "nowhere; the case expects every control to pass"...)
+		return append(dst, "every control lets it pass"...)
 	}
+}
+
+// appendEnd says how the last call of a run ended.
+func appendEnd(dst []byte, last *eval.Step) []byte {
+	if last.OK() {
+		if last.Replayed {
+			return append(dst, "a success, from a receipt"...)
+		}
+		return append(dst, "a success"...)
+	}
+	if control := last.Trace.RefusedBy(); control != "" {
+		dst = append(dst, "the "...)
+		dst = append(dst, control...)
+		dst = append(dst, " control refused with "...)
+	} else {
+		dst = append(dst, "a failure with "...)
+	}
+	dst = appendCode(dst, string(last.Error.Code), false)
+	if len(last.Error.Details) > len("{}") {
+		dst = append(dst, ", "...)
+		dst = appendShown(dst, last.Error.Details)
+	}
+	return dst
 }

@@ -98,8 +98,11 @@ func hostileRun(s string) *eval.Run {
 	quoted := jsonText(s)
 	code := s
 	return &eval.Run{
-		Strategy:    s,
-		Case:        &dataset.Case{ID: s, Intent: s, Expected: dataset.Expectation{ErrorCode: &code}},
+		Strategy: s,
+		Case: &dataset.Case{
+			ID: s, Intent: s, Expected: dataset.Expectation{ErrorCode: &code},
+			Baseline: []dataset.Proposal{{Name: s, Arguments: hostileObject(s)}},
+		},
 		SideEffects: 2,
 		Steps: []eval.Step{
 			{
@@ -118,7 +121,7 @@ func hostileRun(s string) *eval.Run {
 				Result: tool.Result{
 					Error: &tool.Error{
 						Code: tool.Code(s), Category: tool.Category(s), Message: s, Retryable: true,
-						Details: json.RawMessage(`{` + quoted + `:` + quoted + `}`), NextAction: s, Outcome: tool.Unknown,
+						Details: hostileObject(s), NextAction: s, Outcome: tool.Unknown,
 					},
 					Trace: tool.Trace{
 						Decisions: []tool.Decision{{Control: "lookup", Verdict: tool.Refuse, Code: tool.Code(s)}},
@@ -145,6 +148,11 @@ func stagedRun(s string) *eval.Run {
 		{Result: first.Result, Next: tool.NextStep{Action: tool.Proceed}},
 	}
 	return run
+}
+
+// hostileObject has s for its key and its value.
+func hostileObject(s string) json.RawMessage {
+	return json.RawMessage(`{` + jsonText(s) + `:` + jsonText(s) + `}`)
 }
 
 // jsonText is s as encoding/json writes it.

@@ -67,6 +67,14 @@ func inCode(s string) string {
 	return Visible(s)
 }
 
+// cutShort is what is shown of a long document.
+func cutShort(document []byte) string {
+	if len(document) <= maxShown {
+		return Visible(string(document))
+	}
+	return Visible(strings.ToValidUTF8(string(document[:maxShown]), "")) + " …"
+}
+
 // failures returns tool-failures.md for one failed run after the other.
 func failures(t *testing.T, texts []string) []byte {
 	t.Helper()
@@ -104,7 +112,7 @@ func TestFailuresMarkdownShowsHostileTextsAsTexts(t *testing.T) {
 		"Heading":   1 + n,
 		"Paragraph": 1 + 2*n, // the first line; the intent and where it had to stop
 		"Table":     1, "TableHeader": 1, "TableRow": n, "TableCell": 5 * (1 + n),
-		"List": n, "ListItem": n, "TextBlock": n,
+		"List": n, "ListItem": 2 * n, "TextBlock": 2 * n,
 	}
 	got := kinds(source)
 	spans := got["CodeSpan"]
@@ -117,15 +125,16 @@ func TestFailuresMarkdownShowsHostileTextsAsTexts(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("elements (-want +got):\n%s", diff)
 	}
-	// A row has three, a heading two, a grade two and the last line one; not
-	// in code are empty texts and those in cells that code cannot hold.
-	if spans > 8*n || spans < 8*n-6-3*4 {
+	// A row has three, a heading two, a grade two, a proposal two and the last
+	// line three; not in code are empty texts and those in cells that code
+	// cannot hold.
+	if spans > 12*n || spans < 12*n-8-3*4 {
 		t.Errorf("there are %d code spans for %d runs", spans, n)
 	}
 
 	cells, headings, items := shown(t, source, "td"), shown(t, source, "h2"), shown(t, source, "li")
 	paragraphs := shown(t, source, "p")
-	if len(cells) != 5*n || len(headings) != n || len(items) != n {
+	if len(cells) != 5*n || len(headings) != n || len(items) != 2*n {
 		t.Fatalf("%d cells, %d headings and %d items for %d runs", len(cells), len(headings), len(items), n)
 	}
 	paragraphs = paragraphs[1:]
@@ -143,8 +152,11 @@ func TestFailuresMarkdownShowsHostileTextsAsTexts(t *testing.T) {
 			t.Errorf("heading of %q (-want +got):\n%s", s, diff)
 		}
 		graded := fmt.Sprintf("error_code: expected %s, actual %s", Visible(jsonText("not "+s)), Visible(jsonText(s)))
-		if diff := cmp.Diff(graded, items[i]); diff != "" {
+		if diff := cmp.Diff(graded, items[2*i]); diff != "" {
 			t.Errorf("grade of %q (-want +got):\n%s", s, diff)
+		}
+		if diff := cmp.Diff("proposed: "+code+" "+cutShort(hostileObject(s)), items[2*i+1]); diff != "" {
+			t.Errorf("proposal of %q (-want +got):\n%s", s, diff)
 		}
 		if strings.TrimSpace(s) != "" {
 			if diff := cmp.Diff(strings.ReplaceAll(strings.TrimSpace(Visible(s)), "\u200b", ""), paragraphs[0]); diff != "" {
@@ -152,7 +164,8 @@ func TestFailuresMarkdownShowsHostileTextsAsTexts(t *testing.T) {
 			}
 			paragraphs = paragraphs[1:]
 		}
-		if diff := cmp.Diff("Where it had to stop: a refusal with "+code+".", paragraphs[0]); diff != "" {
+		if diff := cmp.Diff("What had to come of it: a refusal with a code that no control of the lab has, "+code+
+			". What came: the lookup control refused with "+code+", "+cutShort(hostileObject(s))+".", paragraphs[0]); diff != "" {
 			t.Errorf("last line of %q (-want +got):\n%s", s, diff)
 		}
 		paragraphs = paragraphs[1:]

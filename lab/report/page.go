@@ -11,7 +11,10 @@
 // The package judges nothing: grades, metrics and the gate are lab/eval's.
 package report
 
-import "agentlab/lab/eval"
+import (
+	"agentlab/lab/dataset"
+	"agentlab/lab/eval"
+)
 
 // Page is what one worker has rendered of consecutive cases.
 type Page struct {
@@ -26,14 +29,17 @@ type Page struct {
 func (p *Page) Add(pair *eval.Pair) {
 	p.runs = appendRun(p.runs, &pair.Baseline)
 	p.runs = appendRun(p.runs, &pair.Candidate)
-	for _, run := range []*eval.Run{&pair.Baseline, &pair.Candidate} {
-		if !run.Passed {
-			p.rows = appendFailureRow(p.rows, run)
-			p.details = appendFailureDetail(p.details, run)
-		}
-	}
+	p.addFailure(&pair.Baseline, pair.Case.Baseline)
+	p.addFailure(&pair.Candidate, pair.Case.Candidate)
 	if !p.set.tableFull.Load() && len(p.table) < MaxRows {
 		p.table = append(p.table, newRow(pair))
+	}
+}
+
+func (p *Page) addFailure(run *eval.Run, proposals []dataset.Proposal) {
+	if !run.Passed {
+		p.rows = appendFailureRow(p.rows, run)
+		p.details = appendFailureDetail(p.details, run, proposals)
 	}
 }
 

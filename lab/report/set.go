@@ -34,6 +34,7 @@ const partial = ".partial"
 // A set belongs to one goroutine, but for NewPage and its pages.
 type Set struct {
 	dir       string
+	made      bool // the directory is the set's own
 	lock      *dirLock
 	runs      *os.File
 	failures  *os.File
@@ -46,6 +47,8 @@ type Set struct {
 // Create makes the directory where it is missing and opens a set in it. Only
 // one set is open in a directory at a time; a second one is an error.
 func Create(dir string) (*Set, error) {
+	_, err := os.Stat(dir)
+	made := errors.Is(err, os.ErrNotExist)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, writeError(err)
 	}
@@ -53,7 +56,7 @@ func Create(dir string) (*Set, error) {
 	if err != nil {
 		return nil, writeError(err)
 	}
-	s := &Set{dir: dir, lock: lock}
+	s := &Set{dir: dir, made: made, lock: lock}
 	if err := s.replaceable(); err != nil {
 		s.Discard()
 		return nil, err
@@ -193,6 +196,9 @@ func (s *Set) Discard() {
 	}
 	os.Remove(filepath.Join(s.dir, MarkdownFile+partial))
 	os.Remove(filepath.Join(s.dir, ComparisonFile+partial))
+	if s.made {
+		os.Remove(s.dir) // which holds nothing where nothing was published
+	}
 	s.lock.release()
 	s.lock = nil
 }

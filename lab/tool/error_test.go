@@ -17,15 +17,27 @@ import (
 
 func TestFailures(t *testing.T) {
 	want := []tool.Failure{
+		{Code: "budget_exhausted", Category: "budget", Control: "budget", NextAction: "stop, and tell what was done"},
 		{Code: "tool_not_found", Category: "routing", Control: "lookup", NextAction: "choose a listed tool"},
+		{Code: "tool_retired", Category: "routing", Control: "lookup", NextAction: "choose the successor that the details name"},
+		{Code: "malformed_proposal", Category: "protocol", NextAction: "propose again, as one well-formed call"},
 		{Code: "invalid_arguments", Category: "validation", Control: "input", NextAction: "fix the arguments that the violations name"},
 		{Code: "invalid_cursor", Category: "validation", Control: "handler", NextAction: "fix the arguments that the violations name"},
 		{Code: "permission_denied", Category: "policy", Control: "permission", NextAction: "stop, or ask for the right identity"},
+		{Code: "resource_forbidden", Category: "policy", Control: "permission", NextAction: "stop, or ask for access to the resource"},
 		{Code: "approval_required", Category: "policy", Control: "approval", NextAction: "pause and show the pending call"},
+		{Code: "approval_mismatch", Category: "policy", Control: "approval", NextAction: "ask for approval of exactly this call"},
+		{Code: "approval_expired", Category: "policy", Control: "approval", NextAction: "ask for a new approval"},
+		{Code: "approval_used", Category: "policy", Control: "approval", NextAction: "ask for a new approval"},
+		{Code: "approval_stale", Category: "policy", Control: "approval", NextAction: "preview again, and ask for approval of what it shows"},
 		{Code: "ticket_not_found", Category: "not_found", Control: "handler", NextAction: "check the id, or search again"},
+		{Code: "rate_limited", Category: "dependency", Control: "rate", NextAction: "wait as long as the details say, then repeat", Retryable: true},
 		{Code: "idempotency_conflict", Category: "conflict", Control: "idempotency", NextAction: "reconcile; a new action or a person"},
+		{Code: "action_in_progress", Category: "conflict", Control: "idempotency", NextAction: "wait, then repeat with the same key", Retryable: true},
 		{Code: "tool_timeout", Category: "dependency", Control: "deadline", NextAction: "a bounded retry, if the contract allows"},
+		{Code: "outcome_unknown", Category: "dependency", Control: "handler", NextAction: "look up the receipt"},
 		{Code: "invalid_tool_output", Category: "internal", Control: "output", NextAction: "stop and raise an alarm"},
+		{Code: "output_too_large", Category: "validation", Control: "output", NextAction: "narrow the call by what the details name"},
 		{Code: "handler_failed", Category: "internal", Control: "handler", NextAction: "stop and raise an alarm"},
 		{Code: "tool_failed", Category: "unknown"},
 	}
@@ -36,7 +48,7 @@ func TestFailures(t *testing.T) {
 
 func TestFailuresAreACopy(t *testing.T) {
 	tool.Failures()[0] = tool.Failure{Code: "changed"}
-	if got := tool.Failures()[0].Code; got != tool.ToolNotFound {
+	if got := tool.Failures()[0].Code; got != tool.BudgetExhausted {
 		t.Errorf("the first code is now %s", got)
 	}
 }
@@ -176,7 +188,7 @@ func TestRefusal(t *testing.T) {
 func TestRefusalTakesItsRow(t *testing.T) {
 	for _, f := range tool.Failures() {
 		got := tool.Refusal(f.Code, nil, "message")
-		want := &tool.Error{Code: f.Code, Category: f.Category, Message: "message",
+		want := &tool.Error{Code: f.Code, Category: f.Category, Message: "message", Retryable: f.Retryable,
 			Details: json.RawMessage(`{}`), NextAction: f.NextAction, Outcome: tool.NotApplied}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", f.Code, diff)
