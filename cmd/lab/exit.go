@@ -60,7 +60,7 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 		debug.SetGCPercent(800)
 		debug.SetMemoryLimit(96 << 20)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)

@@ -27,6 +27,7 @@ model, needs no network and no key.`,
 		Args:          cobra.NoArgs,
 		RunE:          showHelp,
 	}
+	root.PersistentFlags().Bool("no-color", false, "no colour and no progress, as where NO_COLOR is set")
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetVersionTemplate("lab {{.Version}}\n")

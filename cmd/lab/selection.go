@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -14,13 +15,8 @@ type selection struct {
 	matched  []atomic.Bool
 }
 
-func newSelection(patterns []string) (*selection, error) {
-	for _, pattern := range patterns {
-		if _, err := path.Match(pattern, ""); err != nil {
-			return nil, fmt.Errorf("--case %q: %w", pattern, err)
-		}
-	}
-	return &selection{patterns, make([]atomic.Bool, len(patterns))}, nil
+func newSelection(patterns []string) *selection {
+	return &selection{patterns, make([]atomic.Bool, len(patterns))}
 }
 
 // selects reports whether some pattern is the id or matches it as a glob.
@@ -43,13 +39,18 @@ func globs(pattern, id string) bool {
 	return matches
 }
 
-// unmatched returns the patterns that have found no case.
-func (s *selection) unmatched() []string {
-	var idle []string
+// idle is the error of the patterns that have found no case, or nil.
+func (s *selection) idle() error {
+	var faults []error
 	for i, pattern := range s.patterns {
-		if !s.matched[i].Load() {
-			idle = append(idle, pattern)
+		if s.matched[i].Load() {
+			continue
 		}
+		err := fmt.Errorf("no case matches --case %q", pattern)
+		if _, bad := path.Match(pattern, ""); bad != nil {
+			err = fmt.Errorf("%w: it is no id, and as a glob: %w", err, bad)
+		}
+		faults = append(faults, err)
 	}
-	return idle
+	return errors.Join(faults...)
 }

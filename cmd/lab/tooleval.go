@@ -33,6 +33,7 @@ type toolEval struct {
 	store     string
 	workers   int
 	quiet     bool
+	plain     bool // no progress
 }
 
 // maxWorkers is more than any machine has cores for; each worker takes memory.
@@ -76,6 +77,7 @@ and nothing about how well a model proposes.`,
 					return usageError(fmt.Errorf("--%s names no directory", name))
 				}
 			}
+			o.plain = cmd.Flag("no-color").Changed || os.Getenv("NO_COLOR") != ""
 			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -112,10 +114,7 @@ func (o *toolEval) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if render == nil {
 		return usageError(fmt.Errorf("--format %q is not one of text, json, markdown", o.format))
 	}
-	selected, err := newSelection(o.patterns)
-	if err != nil {
-		return usageError(err)
-	}
+	selected := newSelection(o.patterns)
 	surfaces, closeStore, err := withStore(ctx, o.store, o.baseline, o.candidate)
 	if err != nil {
 		return err
@@ -145,10 +144,10 @@ func (o *toolEval) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		return o.replayError(err)
+		return replayError(err, selected)
 	}
-	if idle := selected.unmatched(); idle != nil {
-		return usageError(fmt.Errorf("no case matches --case %q", idle))
+	if err := selected.idle(); err != nil {
+		return usageError(err)
 	}
 	if err := set.Publish(comparison); err != nil {
 		return couldNotRun(err)
@@ -190,7 +189,7 @@ func checked(fresh, committed string) error {
 }
 
 // replayError gives the error of a replay its exit code.
-func (o *toolEval) replayError(err error) error {
+func replayError(err error, selected *selection) error {
 	var invalid *dataset.Invalid
 	switch {
 	case errors.As(err, &invalid):
@@ -201,7 +200,7 @@ func (o *toolEval) replayError(err error) error {
 		}
 		return usageError(fmt.Errorf("the dataset has %d %s\n%w", invalid.Total, noun, err))
 	case errors.Is(err, eval.ErrNoCase):
-		return usageError(fmt.Errorf("no case matches --case %q", o.patterns))
+		return usageError(selected.idle())
 	case errors.Is(err, dataset.ErrUnreadable):
 		return usageError(err)
 	}
@@ -223,7 +222,7 @@ func (o *toolEval) plan(ctx context.Context, surfaces []tool.Surface, selected *
 		plan.Selection = o.patterns
 		plan.Select = selected.selects
 	}
-	if file, ok := stderr.(*os.File); ok && !o.quiet && isatty.IsTerminal(file.Fd()) {
+	if file, ok := stderr.(*os.File); ok && !o.quiet && !o.plain && isatty.IsTerminal(file.Fd()) {
 		plan.Progress = progress(stderr)
 	}
 	return plan, nil
@@ -260,12 +259,31 @@ func openOnce(ctx context.Context, name string) func() (io.ReadCloser, error) {
 			}
 		}
 		opened = true
+		return openUntil(ctx, name)
+	}
+}
+
+// openUntil opens a file, which the end of ctx closes. Opening takes as long as
+// a pipe has no writer, and ends with ctx too.
+func openUntil(ctx context.Context, name string) (io.ReadCloser, error) {
+	type opening struct {
+		file *os.File
+		err  error
+	}
+	opened := make(chan opening, 1)
+	go func() {
 		file, err := os.Open(name)
-		if err != nil {
-			return nil, err
+		opened <- opening{file, err}
+	}()
+	select {
+	case o := <-opened:
+		if o.err != nil {
+			return nil, o.err
 		}
-		context.AfterFunc(ctx, func() { file.Close() })
-		return file, nil
+		context.AfterFunc(ctx, func() { o.file.Close() })
+		return o.file, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 

@@ -2,11 +2,10 @@ package main
 
 import (
 	_ "embed"
-
-	"github.com/spf13/cobra"
-
 	"fmt"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"agentlab/lab/eval"
 	"agentlab/lab/registry"

@@ -17,8 +17,9 @@ import (
 
 // Limits of a case, the same as in the JSON Schema.
 const (
-	MaxIDLength = 200           // characters of a case_id
-	MaxCount    = 1_000_000_000 // of a count that is expected
+	MaxIDLength  = 200           // characters of a case_id
+	MaxCount     = 1_000_000_000 // of a count that is expected
+	MaxProposals = 1000          // of one surface, so that a short line is not a long run
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -257,10 +258,14 @@ func (r *lineReader) set(least int) []string {
 }
 
 func (r *lineReader) proposals() []Proposal {
-	return array(r, 1, func() (p Proposal) {
+	list := array(r, 1, func() (p Proposal) {
 		object(r, proposalFields, &p)
 		return p
 	})
+	if len(list) > MaxProposals && r.syntax == nil {
+		r.wrong("must be at most %d proposals", MaxProposals)
+	}
+	return list
 }
 
 // rawObject reads arguments without looking at what they say. Whether they
@@ -290,6 +295,10 @@ func (r *lineReader) raw() json.RawMessage {
 func dotted(pointer string) string {
 	var path strings.Builder
 	for token := range jsontext.Pointer(pointer).Tokens() {
+		if path.Len() > maxPath {
+			path.WriteString("...")
+			break
+		}
 		if path.Len() > 0 && token != "" && strings.Trim(token, "0123456789") == "" {
 			fmt.Fprintf(&path, "[%s]", token)
 			continue
@@ -302,8 +311,12 @@ func dotted(pointer string) string {
 	return path.String()
 }
 
-// maxName is how many bytes of a name a fault tells.
-const maxName = 80
+// maxName is how many bytes of a name a fault tells, and maxPath after how many
+// a path has no further step.
+const (
+	maxName = 80
+	maxPath = 240
+)
 
 // plainName returns a name that anything may print: a name that is not made of
 // letters, digits, _ and - is quoted, and a long one is cut.

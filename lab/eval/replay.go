@@ -93,7 +93,8 @@ func Replay[Page any](ctx context.Context, plan Plan, newPage func() Page, rende
 	case err != nil:
 		return nil, err
 	case readErr != nil:
-		return nil, readErr
+		// What was wrong with the lines before is told all the same.
+		return nil, errors.Join(ledger.Close(), readErr)
 	}
 	if err := ledger.Close(); err != nil {
 		return nil, err

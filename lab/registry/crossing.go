@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,6 +61,7 @@ func (c *Crossing) argument(name string) string {
 // fail makes the refusal the result, with what is known of the backend.
 func (c *Crossing) fail(refusal *tool.Error) {
 	final := *refusal
+	final.Details = bytes.Clone(refusal.Details)
 	final.Outcome = c.outcome
 	c.result.Output = nil
 	c.result.Error = &final
@@ -106,7 +108,10 @@ func (c *Crossing) run(ctx context.Context) (answer, bool) {
 	answers := make(chan answer, 1)
 	go func() {
 		defer cancel()
-		answers <- c.invoke(ctx)
+		// A handler may end its goroutine without returning.
+		a := answer{err: errors.New("the handler did not return")}
+		defer func() { answers <- a }()
+		a = c.invoke(ctx)
 	}()
 	// A handler that gives up because its time is over has given no answer.
 	gaveUp := func(a answer) bool { return ctx.Err() != nil && errors.Is(a.err, ctx.Err()) }
@@ -179,6 +184,7 @@ func (c *Crossing) handOver() *Crossing {
 // time.
 func (c *Crossing) end(a answer) {
 	defer c.settle()
+	defer c.contain()
 	refusal := c.accept(a)
 	if refusal == nil {
 		refusal = c.checkOutput()
@@ -195,14 +201,16 @@ func (c *Crossing) end(a answer) {
 func (c *Crossing) accept(a answer) *tool.Error {
 	changes := c.entry.Effect.Changes()
 	if a.err == nil {
-		c.output = a.output
+		c.output = bytes.Clone(a.output) // the handler may use its own again
 		if changes {
 			c.outcome = tool.Applied
 		}
 		return nil
 	}
 	var deliberate *tool.Error
-	if errors.As(a.err, &deliberate) {
+	// A nil *tool.Error in an error is a mistake of the handler, not a failure
+	// that it chose.
+	if errors.As(a.err, &deliberate) && deliberate != nil {
 		if changes && deliberate.Outcome != "" {
 			c.outcome = deliberate.Outcome
 		}
@@ -273,13 +281,33 @@ func (c *Crossing) cancelled() *tool.Error {
 	return tool.Refusal(tool.HandlerFailed, nil, "The call of %s was cancelled.", c.entry.Name)
 }
 
+// contain turns a panic of what the registry was given (an error's methods, a
+// latency, an access function) into a refusal.
+func (c *Crossing) contain() {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	if c.result.Trace.HandlerRan && c.entry.Effect.Changes() && c.outcome == tool.NotApplied && !c.rollsBack() {
+		c.outcome = tool.Unknown
+	}
+	c.fault(fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
+	name := "the tool"
+	if c.entry != nil {
+		name = c.entry.Name
+	}
+	c.result.Replayed = false
+	c.fail(tool.Refusal(tool.HandlerFailed, nil, "The runtime of %s failed.", name))
+}
+
 // fault tells the operator, and nobody else, why something broke. The trace
 // holds the first line, without the stack of a panic.
 func (c *Crossing) fault(err error) {
+	defer func() { _ = recover() }() // there is nobody left to tell
 	first, _, _ := strings.Cut(err.Error(), "\n")
 	c.result.Trace.Fault = c.registry.redactedText(first)
 	if c.registry.backend.OnFault != nil {
-		c.registry.backend.OnFault(c.entry.Name, err)
+		c.registry.backend.OnFault(c.call.Proposal.Name, err)
 	}
 }
 

@@ -57,10 +57,7 @@ func idempotency(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 		}
 		c.result.Replayed = true
 		c.result.Output = bytes.Clone(known.Output)
-		if known.Error != nil {
-			told := *known.Error
-			c.result.Error = &told
-		}
+		c.result.Error = copyOf(known.Error)
 		return tool.Replay, nil
 	}
 }
@@ -82,6 +79,16 @@ func (c *Crossing) unclaimed(ctx context.Context, err error) *tool.Error {
 		return refusal
 	}
 	return c.inProgress()
+}
+
+// copyOf returns an error that shares nothing with e.
+func copyOf(e *tool.Error) *tool.Error {
+	if e == nil {
+		return nil
+	}
+	own := *e
+	own.Details = bytes.Clone(e.Details)
+	return &own
 }
 
 func (c *Crossing) inProgress() *tool.Error {
@@ -145,7 +152,7 @@ func (c *Crossing) settle() {
 	if c.outcome == tool.Unknown {
 		r.State = receipt.Unknown
 	}
-	r.Output, r.Error = bytes.Clone(c.result.Output), c.result.Error
+	r.Output, r.Error = bytes.Clone(c.result.Output), copyOf(c.result.Error)
 	if err := claim.Keep(*r); err != nil {
 		c.outcome = tool.Unknown
 		if claim.RollsBack() {

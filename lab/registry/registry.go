@@ -12,6 +12,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -156,6 +157,11 @@ func compile(c contract.Contract) (*entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("contract of tool %q: input schema: %w", c.Name, err)
 	}
+	for _, argument := range []string{c.IdempotencyKey, resourceArgument(c)} {
+		if argument != "" && !alwaysText(c.InputSchema, argument) {
+			return nil, fmt.Errorf("contract of tool %q: the input schema does not require %q to be a string, which names an action or a resource", c.Name, argument)
+		}
+	}
 	output, err := schema.Compile(c.OutputSchema)
 	if err != nil {
 		return nil, fmt.Errorf("contract of tool %q: output schema: %w", c.Name, err)
@@ -163,14 +169,27 @@ func compile(c contract.Contract) (*entry, error) {
 	return &entry{complete, input, output, secretFields(complete.Output)}, nil
 }
 
-func byName(a, b tool.Definition) int {
-	switch {
-	case a.Name < b.Name:
-		return -1
-	case a.Name > b.Name:
-		return 1
+func byName(a, b tool.Definition) int { return cmp.Compare(a.Name, b.Name) }
+
+func resourceArgument(c contract.Contract) string {
+	if c.Resource == nil {
+		return ""
 	}
-	return 0
+	return c.Resource.Argument
+}
+
+// alwaysText reports whether every instance of a schema has a string of this
+// name, as its own keywords say.
+func alwaysText(document json.RawMessage, name string) bool {
+	var s struct {
+		Properties map[string]struct {
+			Type any `json:"type"`
+		} `json:"properties"`
+		Required []string `json:"required"`
+		Type     any      `json:"type"`
+	}
+	return json.Unmarshal(document, &s) == nil && s.Type == "object" &&
+		slices.Contains(s.Required, name) && s.Properties[name].Type == "string"
 }
 
 // Definitions lists every tool of the catalog that is not retired, sorted by
@@ -270,6 +289,7 @@ func (r *Registry) Call(ctx context.Context, call tool.Call) tool.Result {
 
 // cross takes a call through the controls, up to the one that ends it.
 func (r *Registry) cross(ctx context.Context, c *Crossing) {
+	defer c.contain()
 	for i := range r.controls {
 		control := &r.controls[i]
 		verdict, refusal := control.Decide(ctx, c)

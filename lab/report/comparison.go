@@ -2,9 +2,9 @@ package report
 
 import (
 	"bufio"
-	"encoding/json"
 	"io"
 	"strconv"
+	"strings"
 
 	"agentlab/lab/eval"
 	"agentlab/lab/jsonvalue"
@@ -26,11 +26,11 @@ func ComparisonJSON(w io.Writer, c *eval.Comparison) error {
 		",\n    \"sha256\": " + quote(c.Dataset.SHA256) +
 		",\n    \"cases\": " + strconv.Itoa(c.Dataset.Cases))
 	if c.Dataset.Selection != nil {
-		encoded, err := json.Marshal(c.Dataset.Selection)
-		if err != nil {
-			return err
+		quoted := make([]string, len(c.Dataset.Selection))
+		for i, pattern := range c.Dataset.Selection {
+			quoted[i] = quote(pattern)
 		}
-		line(",\n    \"selection\": " + string(encoded))
+		line(",\n    \"selection\": [" + strings.Join(quoted, ",") + "]")
 	}
 	line("\n  },\n")
 	summaryJSON(out, "baseline", c.Baseline)

@@ -62,6 +62,10 @@ func firstDifference(fresh, stored string) (*Difference, error) {
 		return nil, err
 	}
 	defer freshFile.Close()
+	// Opening a pipe could take for ever.
+	if info, err := os.Stat(stored); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, fmt.Errorf("%s is no regular file", stored)
+	}
 	storedFile, err := os.Open(stored)
 	if errors.Is(err, os.ErrNotExist) {
 		return &Difference{Line: 1, Fresh: "", Stored: "(there is no such file)"}, nil

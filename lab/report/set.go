@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
 	"agentlab/lab/eval"
@@ -142,31 +143,51 @@ func (s *Set) Rows() []Row { return s.rows }
 // directory. After an error the set is still to be discarded.
 func (s *Set) Publish(c *eval.Comparison) error {
 	if err := s.complete(c); err != nil {
-		return writeError(err)
+		return err
 	}
 	if err := s.replaceable(); err != nil {
 		return err
 	}
+	var placed []func() error // what takes each report away again
 	for _, name := range []string{RunsFile, FailuresFile, MarkdownFile, ComparisonFile} {
-		path := filepath.Join(s.dir, name)
-		if err := os.Rename(path+partial, path); err != nil {
+		undo, err := place(filepath.Join(s.dir, name))
+		if err != nil {
+			for _, undo := range slices.Backward(placed) {
+				err = errors.Join(err, undo())
+			}
 			return writeError(err)
 		}
+		placed = append(placed, undo)
 	}
 	s.Discard()
 	return nil
 }
 
+// place puts a report where the one of the set before stands, which then has
+// the partial name until all of the new set is in place.
+func place(path string) (undo func() error, err error) {
+	err = swap(path+partial, path)
+	if err == nil {
+		return func() error { return swap(path+partial, path) }, nil
+	}
+	// There is none of the set before, or the system cannot swap. Any other
+	// reason will stop the rename as well.
+	if err := os.Rename(path+partial, path); err != nil {
+		return nil, err
+	}
+	return func() error { return os.Rename(path, path+partial) }, nil
+}
+
 func (s *Set) complete(c *eval.Comparison) error {
 	if s.failed {
 		if _, err := s.details.Seek(0, io.SeekStart); err != nil {
-			return err
+			return writeError(err)
 		}
 		if _, err := io.Copy(s.failures, s.details); err != nil {
-			return err
+			return writeError(err)
 		}
 	} else if _, err := s.failures.WriteString(noFailures); err != nil {
-		return err
+		return writeError(err)
 	}
 	for _, r := range []struct {
 		name   string
@@ -177,10 +198,13 @@ func (s *Set) complete(c *eval.Comparison) error {
 			return err
 		}
 		if err := errors.Join(r.render(file, c), file.Close()); err != nil {
-			return err
+			return writeError(err)
 		}
 	}
-	return errors.Join(s.runs.Close(), s.failures.Close())
+	if err := errors.Join(s.runs.Close(), s.failures.Close()); err != nil {
+		return writeError(err)
+	}
+	return nil
 }
 
 // Discard removes what was not published. It may be called more than once.

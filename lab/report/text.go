@@ -121,6 +121,7 @@ func newTable(w io.Writer, alignment ...tw.Align) *tablewriter.Table {
 		tablewriter.WithHeaderAutoFormat(tw.Off),
 		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
 		tablewriter.WithRowAutoWrap(tw.WrapNone),
+		tablewriter.WithTrimSpace(tw.Off),
 		tablewriter.WithHeaderAlignment(tw.AlignLeft),
 		tablewriter.WithAlignment(alignment),
 		// The widths of a table do not depend on whose terminal it is.

@@ -199,6 +199,7 @@ func (s *productionSession) Effects() int { return s.state().Effects }
 func (s *productionSession) Close() error {
 	if s.done != nil {
 		s.done()
+		s.done = nil // it may be closed more than once
 	}
 	return nil
 }

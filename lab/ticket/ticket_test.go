@@ -357,3 +357,24 @@ func TestResultsAreTheirOwn(t *testing.T) {
 		}
 	}
 }
+
+// A session that is closed twice is not given out twice.
+func TestClosingTwice(t *testing.T) {
+	for _, surface := range Surfaces() {
+		s, err := surface.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		first, second := open(t, surface), open(t, surface)
+		call(first, "record_ticket_followup", `{"ticket_id":"T-102","note":"n","action_id":"act-01"}`)
+		call(first, "ticket_operation", `{"operation":"record"}`)
+		if second.Effects() != 0 {
+			t.Errorf("%s: two sessions share a backend", surface.Name())
+		}
+	}
+}

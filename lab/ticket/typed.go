@@ -26,10 +26,10 @@ func (Typed) Name() string { return TypedName }
 func (Typed) Definitions() []tool.Definition { return catalog().Definitions() }
 
 func (Typed) Open(context.Context) (tool.Session, error) {
-	if s, ok := sessions.Get().(*typedSession); ok {
-		return s, nil
+	if b, ok := benches.Get().(*bench); ok {
+		return &typedSession{b}, nil
 	}
-	s := &typedSession{store: NewStore(), receipts: new(receipt.Memory)}
+	s := &bench{store: NewStore(), receipts: new(receipt.Memory)}
 	r, err := registry.New(catalog(), registry.Backend{
 		Handlers:  handlers(s.store),
 		Receipts:  s.receipts,
@@ -39,14 +39,18 @@ func (Typed) Open(context.Context) (tool.Session, error) {
 		Controls: classicControls,
 	})
 	s.Registry = r
-	return s, err
+	return &typedSession{s}, err
 }
 
-// sessions are closed sessions, as good as fresh ones: binding five handlers to
-// a store takes longer than most cases.
-var sessions sync.Pool
+// benches are those of closed sessions, as good as fresh ones: binding five
+// handlers to a store takes longer than most cases.
+var benches sync.Pool
 
-type typedSession struct {
+// typedSession is the use of a bench, until it is closed.
+type typedSession struct{ *bench }
+
+// bench is a registry before a store of its own.
+type bench struct {
 	*registry.Registry
 	store    *Store
 	receipts *receipt.Memory
@@ -58,10 +62,15 @@ func (s *typedSession) Effects() int { return s.store.EffectCount() }
 var classicControls = registry.Without("budget", "rate")
 
 func (s *typedSession) Close() error {
-	s.store.Reset()
-	s.receipts.Reset()
-	s.Reset()
-	sessions.Put(s)
+	b := s.bench
+	if b == nil {
+		return nil // it may be closed more than once
+	}
+	s.bench = nil
+	b.store.Reset()
+	b.receipts.Reset()
+	b.Reset()
+	benches.Put(b)
 	return nil
 }
 

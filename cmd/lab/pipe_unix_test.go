@@ -1,0 +1,38 @@
+//go:build unix
+
+package main
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A named pipe that nobody writes to is not even opened; an interrupt ends the
+// wait for it like any other.
+func TestInterruptWhileAPipeIsOpened(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		dir, _ := folders(t)
+		if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := start(t, dir, nil, nil, "tool-eval", "--cases", "pipe", "--out", "out")
+		partial := filepath.Join(dir, "out", "tool-failures.md.partial")
+		for range 400 {
+			if found, _ := filepath.Glob(partial); found != nil {
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		if err := p.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		if code := p.end(t); code != 130 {
+			t.Errorf("%v: exit code is %d, want 130; stderr: %s", signal, code, &p.stderr)
+		}
+		if found, _ := filepath.Glob(filepath.Join(dir, "out", "*")); found != nil {
+			t.Errorf("%v: left behind: %q", signal, found)
+		}
+	}
+}
