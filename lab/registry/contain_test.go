@@ -51,7 +51,7 @@ func TestNothingGetsOutOfACall(t *testing.T) {
 	}
 	late := func(context.Context, json.RawMessage) (json.RawMessage, error) {
 		time.Sleep(700 * time.Millisecond)
-		return nilRefusal(nil, nil)
+		return nilRefusal(context.Background(), nil)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, nil, late)
