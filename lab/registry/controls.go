@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"agentlab/lab/jsonvalue"
 	"agentlab/lab/tool"
@@ -132,7 +131,6 @@ func deadline(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 }
 
 func handler(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
-	started := time.Now()
 	answered, inTime := c.run(ctx)
 	if inTime {
 		if refusal := c.accept(answered); refusal != nil {
@@ -150,5 +148,5 @@ func handler(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 	case changes:
 		return tool.Refuse, c.unknown("The write took longer than it may; it may still be applied.")
 	}
-	return tool.Refuse, c.timeout(time.Since(started))
+	return tool.Refuse, c.timeout(c.registry.backend.Clock.Now().Sub(c.now))
 }

@@ -93,7 +93,7 @@ func (c *Crossing) run(ctx context.Context) (answer, bool) {
 	if c.claim != nil {
 		ctx = c.claim.Context(ctx)
 	}
-	ctx = context.WithValue(ctx, crossingKey{}, told{c.call.Caller, c.expectedVersion})
+	ctx = context.WithValue(ctx, crossingKey{}, c)
 	if c.registry.simulated() {
 		a := c.invoke(ctx)
 		if c.took <= c.entry.Timeout {
@@ -134,16 +134,12 @@ func (c *Crossing) run(ctx context.Context) (answer, bool) {
 
 type crossingKey struct{}
 
-// told is what a handler may ask of its call.
-type told struct {
-	caller  tool.Caller
-	version string
-}
-
 // CallerOf returns who made the call that a handler works on.
 func CallerOf(ctx context.Context) tool.Caller {
-	t, _ := ctx.Value(crossingKey{}).(told)
-	return t.caller
+	if c, ok := ctx.Value(crossingKey{}).(*Crossing); ok {
+		return c.call.Caller
+	}
+	return tool.Caller{}
 }
 
 // ExpectedVersion returns the version that the resource of a call must still
@@ -151,8 +147,10 @@ func CallerOf(ctx context.Context) tool.Caller {
 // empty where the contract asks for none. A handler that finds another refuses
 // with [tool.ApprovalStale].
 func ExpectedVersion(ctx context.Context) string {
-	t, _ := ctx.Value(crossingKey{}).(told)
-	return t.version
+	if c, ok := ctx.Value(crossingKey{}).(*Crossing); ok {
+		return c.expectedVersion
+	}
+	return ""
 }
 
 // invoke calls the handler and contains its panic.

@@ -113,7 +113,8 @@ func (c *Crossing) reconcile(ctx context.Context) (settled bool, refusal *tool.E
 	}
 	var found *receipt.Receipt
 	if applied {
-		found = c.receipt(receipt.Applied)
+		applied := c.receipt(receipt.Applied)
+		found = &applied
 		found.Output = bytes.Clone(output)
 	}
 	if err := c.registry.backend.Receipts.Resolve(ctx, c.key(), found); err != nil {
@@ -123,8 +124,8 @@ func (c *Crossing) reconcile(ctx context.Context) (settled bool, refusal *tool.E
 }
 
 // receipt starts a receipt of this call.
-func (c *Crossing) receipt(state receipt.State) *receipt.Receipt {
-	r := &receipt.Receipt{State: state, Fingerprint: c.result.Trace.Fingerprint, SettledAt: c.now.Add(c.took)}
+func (c *Crossing) receipt(state receipt.State) receipt.Receipt {
+	r := receipt.Receipt{State: state, Fingerprint: c.result.Trace.Fingerprint, SettledAt: c.now.Add(c.took)}
 	if c.entry.ReceiptTTL > 0 {
 		r.ExpiresAt = c.now.Add(c.entry.ReceiptTTL)
 	}
@@ -153,7 +154,7 @@ func (c *Crossing) settle() {
 		r.State = receipt.Unknown
 	}
 	r.Output, r.Error = bytes.Clone(c.result.Output), copyOf(c.result.Error)
-	if err := claim.Keep(*r); err != nil {
+	if err := claim.Keep(r); err != nil {
 		c.outcome = tool.Unknown
 		if claim.RollsBack() {
 			c.outcome = tool.NotApplied
