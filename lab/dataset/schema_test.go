@@ -105,12 +105,12 @@ func compileCases(t testing.TB) *schema.Schema {
 }
 
 // stagedLine is a case in which every field stands that a stage can have.
-const stagedLine = `{"case_id":"staged","intent":"Write.","caller":{"id":"ann","permissions":["w"],"task":"t","environment":"e"},"approved":true,` +
+const stagedLine = `{"case_id":"staged","intent":"Write.","caller":{"id":"agent","permissions":["w"],"task":"t","environment":"e"},"approved":true,` +
 	`"proposals":[{"name":"a","arguments":{"n":1},"at_ms":5,"caller":{"id":"bob","permissions":[]},` +
 	`"faults":{"latency_ms":1,"panic":true,"error":"down","bad_output":false,"lost_response":true,"crash":false}},` +
 	`{"raw":"{}","format":"mcp","at_ms":5},{"raw":""}],` +
-	`"approvals":[{"proposal":0,"approver":{"id":"eve","permissions":["ok"]},"at_ms":1,"issued_at_ms":2,"expires_at_ms":3},` +
-	`{"call":{"name":"b","arguments":{}},"approver":{"id":"eve","permissions":[]},"expires_at_ms":0}],` +
+	`"approvals":[{"proposal":0,"approver":{"id":"lead","permissions":["ok"]},"at_ms":1,"issued_at_ms":2,"expires_at_ms":3},` +
+	`{"call":{"name":"b","arguments":{}},"approver":{"id":"lead","permissions":[]},"expires_at_ms":0}],` +
 	`"budget":{"proposals":1,"elapsed_ms":2,"concurrent":3,"cost":4},"parallel":true,"recovery":"auto","tags":["x","y"],` +
 	`"expected":{"ok":true,"side_effect_count":0,"state":{"a":[1,null]},"steps":[null,{},{"ok":true,"side_effect_count":1,"error_code":"c",` +
 	`"retryable":false,"replayed":true,"output_keys":["k"],"output_count":2,"has_next_cursor":false,"refused_by":null,"handler_ran":true,` +
@@ -186,8 +186,8 @@ func TestSchemaAgrees(t *testing.T) {
 	staged(`"approved":true,`, ``, true)
 	staged(`"approved":true,`, `"actor_permissions":[],`, false)
 	staged(`"approved":true,`, `"baseline_calls":[{"name":"a","arguments":{}}],`, false)
-	staged(`"id":"ann",`, ``, false)
-	staged(`"id":"ann"`, `"id":""`, false)
+	staged(`"id":"agent",`, ``, false)
+	staged(`"id":"agent"`, `"id":""`, false)
 	staged(`"task":"t"`, `"task":""`, false)
 	staged(`"task":"t"`, `"tusk":"t"`, false)
 	staged(`"permissions":["ok"]`, `"permissions":["ok"],"task":"t"`, false)

@@ -14,12 +14,12 @@ import (
 )
 
 // staged is a case in which every field stands that a stage can have.
-const staged = `{"case_id":"staged","intent":"Write.","caller":{"id":"ann","permissions":["w"],"task":"triage","environment":"test"},` +
+const staged = `{"case_id":"staged","intent":"Write.","caller":{"id":"agent","permissions":["w"],"task":"triage","environment":"test"},` +
 	`"proposals":[{"name":"a","arguments":{"n":1},"at_ms":10,"caller":{"id":"bob","permissions":[]},` +
 	`"faults":{"latency_ms":7,"panic":true,"error":"down","bad_output":true,"lost_response":true,"crash":true}},` +
 	`{"raw":"text","format":"fenced","at_ms":10},{"raw":""}],` +
-	`"approvals":[{"proposal":2,"approver":{"id":"eve","permissions":["ok"]},"at_ms":1,"issued_at_ms":2,"expires_at_ms":3},` +
-	`{"call":{"name":"b","arguments":{}},"approver":{"id":"eve","permissions":[]},"at_ms":4,"expires_at_ms":5}],` +
+	`"approvals":[{"proposal":2,"approver":{"id":"lead","permissions":["ok"]},"at_ms":1,"issued_at_ms":2,"expires_at_ms":3},` +
+	`{"call":{"name":"b","arguments":{}},"approver":{"id":"lead","permissions":[]},"at_ms":4,"expires_at_ms":5}],` +
 	`"budget":{"proposals":1,"elapsed_ms":2,"concurrent":3,"cost":4},"parallel":true,"recovery":"auto","tags":["x","y"],` +
 	`"expected":{"ok":true,"side_effect_count":0,"state":{"a":[1,null]},"steps":[null,{},{"ok":true,"side_effect_count":1,"error_code":"c",` +
 	`"retryable":false,"replayed":true,"output_keys":["k"],"output_count":2,"has_next_cursor":false,"refused_by":null,"handler_ran":true,` +
@@ -44,11 +44,11 @@ func TestDecodeStaged(t *testing.T) {
 		Candidate:   list,
 		Tags:        []string{"x", "y"},
 		Stage: &dataset.Stage{
-			Caller: &tool.Caller{ID: "ann", Permissions: []string{"w"}, Task: "triage", Environment: "test"},
+			Caller: &tool.Caller{ID: "agent", Permissions: []string{"w"}, Task: "triage", Environment: "test"},
 			Approvals: []dataset.Approval{
-				{Proposal: 2, Approver: tool.Caller{ID: "eve", Permissions: []string{"ok"}},
+				{Proposal: 2, Approver: tool.Caller{ID: "lead", Permissions: []string{"ok"}},
 					At: time.Millisecond, IssuedAt: 2 * time.Millisecond, ExpiresAt: 3 * time.Millisecond},
-				{Call: &tool.Proposal{Name: "b", Arguments: json.RawMessage(`{}`)}, Approver: tool.Caller{ID: "eve", Permissions: []string{}},
+				{Call: &tool.Proposal{Name: "b", Arguments: json.RawMessage(`{}`)}, Approver: tool.Caller{ID: "lead", Permissions: []string{}},
 					At: 4 * time.Millisecond, IssuedAt: 4 * time.Millisecond, ExpiresAt: 5 * time.Millisecond},
 			},
 			Budget:   tool.Budget{Proposals: 1, Elapsed: 2 * time.Millisecond, Concurrent: 3, Cost: 4},
@@ -111,10 +111,10 @@ func TestDecodeRefusesStages(t *testing.T) {
 		old, new string
 		want     []string
 	}{
-		{"two callers", `"caller":{"id":"ann"`, `"actor_permissions":[],"caller":{"id":"ann"`, []string{"actor_permissions: may not stand beside caller"}},
+		{"two callers", `"caller":{"id":"agent"`, `"actor_permissions":[],"caller":{"id":"agent"`, []string{"actor_permissions: may not stand beside caller"}},
 		{"two kinds of lists", `"parallel":true`, `"candidate_calls":[{"name":"","arguments":{}}]`,
 			[]string{"candidate_calls: may not stand beside proposals"}},
-		{"a caller without an id", `"id":"ann",`, ``, []string{"caller.id: missing"}},
+		{"a caller without an id", `"id":"agent",`, ``, []string{"caller.id: missing"}},
 		{"an approver with a task", `"permissions":["ok"]`, `"permissions":["ok"],"task":"t"`, []string{"approvals[0].approver.task: unknown field"}},
 		{"a format without a text", `"raw":"text",`, ``, []string{"proposals[1].name: missing", "proposals[1].arguments: missing",
 			"proposals[1].format: may only stand beside raw"}},

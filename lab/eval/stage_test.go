@@ -34,7 +34,7 @@ func stagedCase(t testing.TB, middle, expected string) *dataset.Case {
 	return decoded.Lines[0].Case
 }
 
-const by = `"caller":{"id":"ann","permissions":["ticket:read","ticket:write"]},`
+const by = `"caller":{"id":"agent","permissions":["ticket:read","ticket:write"]},`
 
 func playStaged(t testing.TB, surface tool.Surface, c *dataset.Case) eval.Run {
 	t.Helper()
@@ -157,17 +157,17 @@ func TestTimeline(t *testing.T) {
 		{"words that are none", list(`{"raw":"?"}`, p("b", "")), []string{"0 b by ann"}},
 		{"permissions only", `"actor_permissions":["r"],"approved":true,"proposals":[` + p("a", "") + `]`, []string{"0 a by case-actor"}},
 		{"an approval", list(p("a", ""), p("b", `,"at_ms":20`)) +
-			`,"approvals":[{"proposal":1,"approver":{"id":"eve","permissions":[]},"at_ms":20,"expires_at_ms":40}]`,
+			`,"approvals":[{"proposal":1,"approver":{"id":"lead","permissions":[]},"at_ms":20,"expires_at_ms":40}]`,
 			[]string{"0 a by ann", "20 show b by ann", "20 b by ann grant-1(digest of b v1 by eve 20-40)"}},
 		{"approvals in another order, and one that holds later", list(p("a", `,"at_ms":20`)) +
-			`,"approvals":[{"proposal":0,"approver":{"id":"eve","permissions":[]},"at_ms":10,"issued_at_ms":30,"expires_at_ms":40},` +
-			`{"call":{"name":"other","arguments":{}},"approver":{"id":"eve","permissions":[]},"expires_at_ms":1},` +
-			`{"proposal":0,"approver":{"id":"eve","permissions":[]},"at_ms":21,"expires_at_ms":40}]`,
+			`,"approvals":[{"proposal":0,"approver":{"id":"lead","permissions":[]},"at_ms":10,"issued_at_ms":30,"expires_at_ms":40},` +
+			`{"call":{"name":"other","arguments":{}},"approver":{"id":"lead","permissions":[]},"expires_at_ms":1},` +
+			`{"proposal":0,"approver":{"id":"lead","permissions":[]},"at_ms":21,"expires_at_ms":40}]`,
 			[]string{"0 show other by ann", "10 show a by ann",
 				"20 a by ann grant-2(digest of other v0 by eve 0-1) grant-1(digest of a v0 by eve 30-40)", "21 show a by ann"}},
 		{"approvals of what cannot be shown", list(`{"raw":"?"}`, p("unknown", "")) +
-			`,"approvals":[{"proposal":0,"approver":{"id":"eve","permissions":[]},"expires_at_ms":1},` +
-			`{"proposal":1,"approver":{"id":"eve","permissions":[]},"expires_at_ms":1}]`,
+			`,"approvals":[{"proposal":0,"approver":{"id":"lead","permissions":[]},"expires_at_ms":1},` +
+			`{"proposal":1,"approver":{"id":"lead","permissions":[]},"expires_at_ms":1}]`,
 			[]string{"0 show unknown by ann", "0 unknown by ann"}},
 	}
 	for _, test := range tests {
@@ -319,7 +319,7 @@ func TestRecoveryEnds(t *testing.T) {
 // The same on the surface of the demo, by its own rules.
 func TestRecoveryOfTheDemo(t *testing.T) {
 	write := func(faults string) string {
-		return by + `"recovery":"auto","approvals":[{"proposal":0,"approver":{"id":"eve","permissions":["ticket:approve"]},"expires_at_ms":1000}],` +
+		return by + `"recovery":"auto","approvals":[{"proposal":0,"approver":{"id":"lead","permissions":["ticket:approve"]},"expires_at_ms":1000}],` +
 			`"proposals":[{"name":"record_ticket_followup","arguments":{"ticket_id":"T-102","note":"Call.","action_id":"action-1"},"faults":{` + faults + `}}]`
 	}
 	read := `{"name":"get_ticket","arguments":{"ticket_id":"T-102"}}`
@@ -403,14 +403,14 @@ func TestStagedCaseOnAPlainSurface(t *testing.T) {
 		return tool.Result{Output: json.RawMessage(`{}`)}
 	}}
 	c := stagedCase(t, by+`"recovery":"auto","parallel":true,"budget":{"proposals":1},`+
-		`"approvals":[{"proposal":0,"approver":{"id":"eve","permissions":[]},"expires_at_ms":1}],"proposals":[`+
+		`"approvals":[{"proposal":0,"approver":{"id":"lead","permissions":[]},"expires_at_ms":1}],"proposals":[`+
 		`{"name":"a","arguments":{},"at_ms":50,"faults":{"panic":true},"caller":{"id":"bob","permissions":["r"]}},`+
 		`{"raw":"`+"```json\\n"+`{\"name\":\"b\",\"arguments\":{}}`+"\\n```"+`"}]`,
 		`"ok":true,"side_effect_count":0,"state":{},"steps":[{"ok":true,"refused_by":null},null]`)
 	run := playStaged(t, surface, c)
 	want := []tool.Call{
 		{Proposal: tool.Proposal{Name: "a", Arguments: json.RawMessage(`{}`)}, Caller: tool.Caller{ID: "bob", Permissions: []string{"r"}}},
-		{Proposal: tool.Proposal{Name: "b", Arguments: json.RawMessage(`{}`)}, Caller: tool.Caller{ID: "ann", Permissions: []string{"ticket:read", "ticket:write"}}},
+		{Proposal: tool.Proposal{Name: "b", Arguments: json.RawMessage(`{}`)}, Caller: tool.Caller{ID: "agent", Permissions: []string{"ticket:read", "ticket:write"}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)

@@ -71,7 +71,7 @@ func Example() {
 		panic(err)
 	}
 	caller := tool.Caller{ID: "agent-1", Permissions: []string{"greetings:read"}}
-	for _, arguments := range []string{`{"name":"Ada"}`, `{"nmae":"Ada"}`} {
+	for _, arguments := range []string{`{"name":"world"}`, `{"nmae":"world"}`} {
 		result := tools.Call(context.Background(), tool.Call{
 			Caller:   caller,
 			Proposal: tool.Proposal{Name: "greet", Arguments: json.RawMessage(arguments)},
@@ -84,7 +84,7 @@ func Example() {
 		fmt.Println(string(result.Error.Details))
 	}
 	// Output:
-	// {"greeting":"Hello Ada"}
+	// {"greeting":"Hello world"}
 	// input invalid_arguments
 	// {"violations":[{"pointer":"","keyword":"additionalProperties","message":"property \"nmae\" is not allowed"},{"pointer":"","keyword":"required","message":"property \"name\" is required"}]}
 }

@@ -69,11 +69,11 @@ func stagedCases() string {
 	var cases strings.Builder
 	for _, fault := range []string{"", `"panic":true`, `"error":"unavailable"`, `"error":"no such word"`, `"bad_output":true`, `"lost_response":true`, `"crash":true`, `"latency_ms":700`} {
 		// Each is expected to fail in a grader, so that the failures tell all there is.
-		cases.WriteString(`{"case_id":"read ` + strings.ReplaceAll(fault, `"`, `'`) + `","intent":"Read.","caller":{"id":"ann","permissions":["ticket:read"]},"recovery":"auto",` +
+		cases.WriteString(`{"case_id":"read ` + strings.ReplaceAll(fault, `"`, `'`) + `","intent":"Read.","caller":{"id":"agent","permissions":["ticket:read"]},"recovery":"auto",` +
 			`"proposals":[{"name":"get_ticket","arguments":{"ticket_id":"T-102"},"faults":{` + fault + `}},{"raw":"I would call get_ticket."}],` +
 			`"expected":{"ok":true,"side_effect_count":0,"state":{"x":1},"steps":[{"output":{"x":1},"details":{"x":1},"refused_by":"lookup"},null]}}` + "\n")
-		cases.WriteString(`{"case_id":"write ` + strings.ReplaceAll(fault, `"`, `'`) + `","intent":"Write.","caller":{"id":"ann","permissions":["ticket:read","ticket:write"]},"recovery":"auto",` +
-			`"approvals":[{"proposal":0,"approver":{"id":"eve","permissions":["ticket:approve"]},"expires_at_ms":9000}],` +
+		cases.WriteString(`{"case_id":"write ` + strings.ReplaceAll(fault, `"`, `'`) + `","intent":"Write.","caller":{"id":"agent","permissions":["ticket:read","ticket:write"]},"recovery":"auto",` +
+			`"approvals":[{"proposal":0,"approver":{"id":"lead","permissions":["ticket:approve"]},"expires_at_ms":9000}],` +
 			`"proposals":[{"name":"record_ticket_followup","arguments":{"ticket_id":"T-102","note":"Call.","action_id":"action-1"},"faults":{` + fault + `}}],` +
 			`"expected":{"ok":true,"side_effect_count":1,"steps":[{"output":{"x":1},"details":{"x":1}}]}}` + "\n")
 	}

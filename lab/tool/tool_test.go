@@ -75,8 +75,8 @@ func TestEncodedNames(t *testing.T) {
 			tool.Proposal{Name: "n", Arguments: json.RawMessage(`{"a":1.0}`)},
 			`{"name":"n","arguments":{"a":1.0}}`},
 		{"caller",
-			tool.Caller{ID: "ann", Permissions: []string{"tickets:read"}},
-			`{"id":"ann","permissions":["tickets:read"]}`},
+			tool.Caller{ID: "agent", Permissions: []string{"tickets:read"}},
+			`{"id":"agent","permissions":["tickets:read"]}`},
 		{"trace",
 			tool.Trace{Decisions: []tool.Decision{
 				{Control: "lookup", Verdict: tool.Pass},
