@@ -15,7 +15,7 @@ import (
 
 // staged is a case in which every field stands that a stage can have.
 const staged = `{"case_id":"staged","intent":"Write.","caller":{"id":"agent","permissions":["w"],"task":"triage","environment":"test"},` +
-	`"proposals":[{"name":"a","arguments":{"n":1},"at_ms":10,"caller":{"id":"bob","permissions":[]},` +
+	`"proposals":[{"name":"a","arguments":{"n":1},"at_ms":10,"caller":{"id":"other","permissions":[]},` +
 	`"faults":{"latency_ms":7,"panic":true,"error":"down","bad_output":true,"lost_response":true,"crash":true}},` +
 	`{"raw":"text","format":"fenced","at_ms":10},{"raw":""}],` +
 	`"approvals":[{"proposal":2,"approver":{"id":"lead","permissions":["ok"]},"at_ms":1,"issued_at_ms":2,"expires_at_ms":3},` +
@@ -29,7 +29,7 @@ func TestDecodeStaged(t *testing.T) {
 	list := []dataset.Proposal{
 		{Name: "a", Arguments: json.RawMessage(`{"n":1}`), Setting: &dataset.Setting{
 			At:     ptr(10 * time.Millisecond),
-			Caller: &tool.Caller{ID: "bob", Permissions: []string{}},
+			Caller: &tool.Caller{ID: "other", Permissions: []string{}},
 			Fault: tool.Fault{Latency: 7 * time.Millisecond, Panic: true, Error: "down", BadOutput: true,
 				LostResponse: true, Crash: true},
 		}},

@@ -137,38 +137,38 @@ func TestTimeline(t *testing.T) {
 		want   []string
 	}{
 		{"one after the other", list(p("slow", ""), p("b", ""), p("slow", ""), p("c", "")),
-			[]string{"0 slow by ann", "100 b by ann", "100 slow by ann", "200 c by ann"}},
+			[]string{"0 slow by agent", "100 b by agent", "100 slow by agent", "200 c by agent"}},
 		{"at their times", list(p("a", `,"at_ms":5`), p("slow", `,"at_ms":5`), p("b", `,"at_ms":50`)),
-			[]string{"5 a by ann", "5 slow by ann", "50 b by ann"}},
-		{"a time and then none", list(p("slow", `,"at_ms":30`), p("b", "")), []string{"30 slow by ann", "130 b by ann"}},
+			[]string{"5 a by agent", "5 slow by agent", "50 b by agent"}},
+		{"a time and then none", list(p("slow", `,"at_ms":30`), p("b", "")), []string{"30 slow by agent", "130 b by agent"}},
 		{"one that is made while another is under way", list(p("slow", ""), p("b", `,"at_ms":50`), p("c", "")),
-			[]string{"0 slow by ann", "50 b by ann", "50 c by ann"}},
+			[]string{"0 slow by agent", "50 b by agent", "50 c by agent"}},
 		{"one that comes before its turn", list(p("slow", ""), p("slow", ""), p("c", `,"at_ms":50`)),
-			[]string{"0 slow by ann", "50 c by ann", "100 slow by ann"}},
+			[]string{"0 slow by agent", "50 c by agent", "100 slow by agent"}},
 		{"in parallel", list(p("slow", ""), p("slow", ""), p("c", "")) + `,"parallel":true`,
-			[]string{"0 slow by ann", "0 slow by ann", "0 c by ann"}},
+			[]string{"0 slow by agent", "0 slow by agent", "0 c by agent"}},
 		{"in parallel from a time on", list(p("slow", `,"at_ms":7`), p("slow", ""), p("c", `,"at_ms":9`)) + `,"parallel":true`,
-			[]string{"7 slow by ann", "7 slow by ann", "9 c by ann"}},
-		{"another caller", list(p("a", `,"caller":{"id":"bob","permissions":[]}`), p("b", "")), []string{"0 a by bob", "0 b by ann"}},
-		{"faults", list(p("a", `,"faults":{"latency_ms":3,"error":"down"}`)), []string{"0 a by ann fault {3ms false down false false false}"}},
-		{"no faults", list(p("a", `,"faults":{}`)), []string{"0 a by ann"}},
+			[]string{"7 slow by agent", "7 slow by agent", "9 c by agent"}},
+		{"another caller", list(p("a", `,"caller":{"id":"other","permissions":[]}`), p("b", "")), []string{"0 a by other", "0 b by agent"}},
+		{"faults", list(p("a", `,"faults":{"latency_ms":3,"error":"down"}`)), []string{"0 a by agent fault {3ms false down false false false}"}},
+		{"no faults", list(p("a", `,"faults":{}`)), []string{"0 a by agent"}},
 		{"a model's words", list(`{"raw":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"a\"}}"}`, p("b", "")),
-			[]string{"0 a by ann", "0 b by ann"}},
-		{"words that are none", list(`{"raw":"?"}`, p("b", "")), []string{"0 b by ann"}},
+			[]string{"0 a by agent", "0 b by agent"}},
+		{"words that are none", list(`{"raw":"?"}`, p("b", "")), []string{"0 b by agent"}},
 		{"permissions only", `"actor_permissions":["r"],"approved":true,"proposals":[` + p("a", "") + `]`, []string{"0 a by case-actor"}},
 		{"an approval", list(p("a", ""), p("b", `,"at_ms":20`)) +
 			`,"approvals":[{"proposal":1,"approver":{"id":"lead","permissions":[]},"at_ms":20,"expires_at_ms":40}]`,
-			[]string{"0 a by ann", "20 show b by ann", "20 b by ann grant-1(digest of b v1 by eve 20-40)"}},
+			[]string{"0 a by agent", "20 show b by agent", "20 b by agent grant-1(digest of b v1 by lead 20-40)"}},
 		{"approvals in another order, and one that holds later", list(p("a", `,"at_ms":20`)) +
 			`,"approvals":[{"proposal":0,"approver":{"id":"lead","permissions":[]},"at_ms":10,"issued_at_ms":30,"expires_at_ms":40},` +
 			`{"call":{"name":"other","arguments":{}},"approver":{"id":"lead","permissions":[]},"expires_at_ms":1},` +
 			`{"proposal":0,"approver":{"id":"lead","permissions":[]},"at_ms":21,"expires_at_ms":40}]`,
-			[]string{"0 show other by ann", "10 show a by ann",
-				"20 a by ann grant-2(digest of other v0 by eve 0-1) grant-1(digest of a v0 by eve 30-40)", "21 show a by ann"}},
+			[]string{"0 show other by agent", "10 show a by agent",
+				"20 a by agent grant-2(digest of other v0 by lead 0-1) grant-1(digest of a v0 by lead 30-40)", "21 show a by agent"}},
 		{"approvals of what cannot be shown", list(`{"raw":"?"}`, p("unknown", "")) +
 			`,"approvals":[{"proposal":0,"approver":{"id":"lead","permissions":[]},"expires_at_ms":1},` +
 			`{"proposal":1,"approver":{"id":"lead","permissions":[]},"expires_at_ms":1}]`,
-			[]string{"0 show unknown by ann", "0 unknown by ann"}},
+			[]string{"0 show unknown by agent", "0 unknown by agent"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -404,12 +404,12 @@ func TestStagedCaseOnAPlainSurface(t *testing.T) {
 	}}
 	c := stagedCase(t, by+`"recovery":"auto","parallel":true,"budget":{"proposals":1},`+
 		`"approvals":[{"proposal":0,"approver":{"id":"lead","permissions":[]},"expires_at_ms":1}],"proposals":[`+
-		`{"name":"a","arguments":{},"at_ms":50,"faults":{"panic":true},"caller":{"id":"bob","permissions":["r"]}},`+
+		`{"name":"a","arguments":{},"at_ms":50,"faults":{"panic":true},"caller":{"id":"other","permissions":["r"]}},`+
 		`{"raw":"`+"```json\\n"+`{\"name\":\"b\",\"arguments\":{}}`+"\\n```"+`"}]`,
 		`"ok":true,"side_effect_count":0,"state":{},"steps":[{"ok":true,"refused_by":null},null]`)
 	run := playStaged(t, surface, c)
 	want := []tool.Call{
-		{Proposal: tool.Proposal{Name: "a", Arguments: json.RawMessage(`{}`)}, Caller: tool.Caller{ID: "bob", Permissions: []string{"r"}}},
+		{Proposal: tool.Proposal{Name: "a", Arguments: json.RawMessage(`{}`)}, Caller: tool.Caller{ID: "other", Permissions: []string{"r"}}},
 		{Proposal: tool.Proposal{Name: "b", Arguments: json.RawMessage(`{}`)}, Caller: tool.Caller{ID: "agent", Permissions: []string{"ticket:read", "ticket:write"}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
