@@ -85,14 +85,10 @@ func play(ctx context.Context, surface tool.Surface, c *dataset.Case, proposals 
 	defer session.Close()
 
 	run := Run{Strategy: surface.Name(), Case: c, Steps: make([]Step, len(proposals))}
-	staged, isStaged := session.(tool.Staged)
-	switch {
-	case c.Stage == nil:
-		err = callInOrder(ctx, session, &run, proposals)
-	case isStaged:
+	if staged, ok := session.(tool.Staged); ok && c.Stage != nil {
 		err = stage(ctx, staged, &run, proposals)
-	default:
-		err = readInOrder(ctx, session, &run, proposals)
+	} else {
+		err = callInOrder(ctx, session, &run, proposals)
 	}
 	if err != nil {
 		return Run{}, err
@@ -103,25 +99,6 @@ func play(ctx context.Context, surface tool.Surface, c *dataset.Case, proposals 
 		run.Passed = run.Passed && g.Passed
 	}
 	return run, nil
-}
-
-// callInOrder makes one call a proposal.
-func callInOrder(ctx context.Context, session tool.Session, run *Run, proposals []dataset.Proposal) error {
-	caller := tool.Caller{ID: actorID, Permissions: run.Case.Permissions}
-	before := session.Effects()
-	for i := range proposals {
-		p := tool.Proposal{Name: proposals[i].Name, Arguments: proposals[i].Arguments}
-		result := session.Call(ctx, tool.Call{Proposal: p, Caller: caller, Approved: run.Case.Approved})
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		settle(&result)
-		after := session.Effects()
-		run.Steps[i] = Step{Result: result, SideEffects: after - before}
-		run.SideEffects += after - before
-		before = after
-	}
-	return nil
 }
 
 // settle holds a surface to its word: a result is an error, whose details are

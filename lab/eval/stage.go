@@ -23,7 +23,7 @@ func caller(c *dataset.Case, p *dataset.Proposal) tool.Caller {
 	switch {
 	case p != nil && p.Setting != nil && p.Caller != nil:
 		return *p.Caller
-	case c.Stage.Caller != nil:
+	case c.Stage != nil && c.Stage.Caller != nil:
 		return *c.Stage.Caller
 	}
 	return tool.Caller{ID: actorID, Permissions: c.Permissions}
@@ -67,8 +67,9 @@ func malformedStep(refusal *tool.Error) Step {
 	return Step{Result: tool.Result{Error: refusal}, Malformed: true}
 }
 
-// readInOrder plays a staged case on a session that knows nothing of stages.
-func readInOrder(ctx context.Context, session tool.Session, run *Run, proposals []dataset.Proposal) error {
+// callInOrder makes one call a proposal: of a case that arranges nothing, or on
+// a session that knows nothing of stages.
+func callInOrder(ctx context.Context, session tool.Session, run *Run, proposals []dataset.Proposal) error {
 	before := session.Effects()
 	for i := range proposals {
 		p, refusal := read(&proposals[i])
