@@ -30,7 +30,7 @@ FUZZTIME ?= 20s
 
 fuzz: ## run every fuzz target for FUZZTIME
 	@grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z]+' lab cmd | while IFS=: read -r file target; do \
-		$(GO) test -run '^$$' -fuzz "^$${target#func }$$" -fuzztime $(FUZZTIME) "./$$(dirname $$file)" || exit 1; done
+		$(GO) test -run '^$$' -fuzz "^$${target#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "./$$(dirname $$file)" || exit 1; done
 
 golden: ## write the golden files anew
 	$(GO) test ./lab/report ./cmd/lab -update
