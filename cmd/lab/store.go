@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
+	"agentlab/lab/report"
 	"agentlab/lab/ticket"
 	"agentlab/lab/tool"
 )
@@ -13,6 +15,20 @@ const (
 	storeMemory = "memory"
 	storeSQLite = "sqlite:" // and a file
 )
+
+// lockStore keeps other runs from a store: each would empty it under the other.
+// The lock is on a file beside it, as SQLite has locks of its own on the store.
+func lockStore(file string) (*report.FileLock, error) {
+	path := file + ".lock"
+	lock, err := os.OpenFile(path, os.O_CREATE|os.O_RDONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := lock.Close(); err != nil {
+		return nil, err
+	}
+	return report.Lock(path)
+}
 
 // withStore returns the surfaces of these names, with the one that can be kept
 // elsewhere kept where --store says, and what closes it.
@@ -30,10 +46,18 @@ func withStore(ctx context.Context, store string, names ...string) (surfaces []t
 		}
 		if onFile && name == ticket.ProductionName {
 			if kept == nil {
-				if kept, err = ticket.OnSQLite(ctx, file); err != nil {
+				lock, err := lockStore(file)
+				if err != nil {
 					return nil, nil, couldNotRun(err)
 				}
-				closeStore = kept.Close
+				if kept, err = ticket.OnSQLite(ctx, file); err != nil {
+					lock.Release()
+					return nil, nil, couldNotRun(err)
+				}
+				closeStore = func() error {
+					defer lock.Release()
+					return kept.Close()
+				}
 			}
 			surface = kept
 		}

@@ -56,6 +56,9 @@ const (
 	RetryTransient Retry = "transient"
 )
 
+// maxSpan bounds what is added to a time, so that no time overflows.
+const maxSpan = 100 * 365 * 24 * time.Hour
+
 // DefaultTimeout holds where a contract names none.
 const DefaultTimeout = 500 * time.Millisecond
 
@@ -120,6 +123,9 @@ type Resource struct {
 	// HiddenAs is the code for a caller that may not even know that the
 	// resource exists: the one for a resource that does not.
 	HiddenAs tool.Code `json:"hidden_as,omitempty"`
+	// HiddenMessage is what the refusal then says: word for word what it says of
+	// a resource that does not exist.
+	HiddenMessage string `json:"hidden_message,omitempty"`
 	// Precondition asks that the resource still has the version that the person
 	// who granted the call was shown.
 	Precondition bool `json:"precondition,omitempty"`
@@ -197,8 +203,19 @@ func (c Contract) Complete() (Contract, error) {
 	if c.Resource != nil && c.Resource.Argument == "" {
 		fault("resource.argument is empty")
 	}
-	if c.Rate != nil && (c.Rate.Burst < 1 || c.Rate.Every <= 0) {
-		fault("rate of %d a burst and one more every %v lets nothing through", c.Rate.Burst, c.Rate.Every)
+	if c.Resource != nil && c.Resource.HiddenAs != "" {
+		if _, known := tool.Lookup(c.Resource.HiddenAs); !known {
+			fault("resource.hidden_as: %q is no known code", c.Resource.HiddenAs)
+		}
+	}
+	if c.Approver != nil && c.Approver.Permission == "" {
+		fault("approver.permission is empty: nobody could approve")
+	}
+	if c.Rate != nil && (c.Rate.Burst < 1 || c.Rate.Every <= 0 || time.Duration(c.Rate.Burst) > maxSpan/c.Rate.Every) {
+		fault("rate: a burst of %d and one more every %v cannot be kept", c.Rate.Burst, c.Rate.Every)
+	}
+	if c.ReceiptTTL > maxSpan || c.Timeout > maxSpan {
+		fault("timeout and receipt_ttl are at most %v", maxSpan)
 	}
 	if c.Cost < 0 || c.ReceiptTTL < 0 || c.Output != nil && c.Output.MaxBytes < 0 {
 		fault("cost, receipt_ttl and output.max_bytes are not negative")

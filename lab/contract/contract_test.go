@@ -61,6 +61,16 @@ func TestCompleteRefuses(t *testing.T) {
 		"timeout":         {func(c *Contract) { c.Timeout = -1 }, []string{"timeout -1ns"}},
 		"no input":        {func(c *Contract) { c.InputSchema = nil }, []string{"input schema is missing"}},
 		"no output":       {func(c *Contract) { c.OutputSchema = nil }, []string{"output schema is missing"}},
+		"rate":            {func(c *Contract) { c.Rate = &Rate{Burst: 1} }, []string{"rate: a burst of 1"}},
+		"rate overflow":   {func(c *Contract) { c.Rate = &Rate{Burst: 1 << 40, Every: time.Hour} }, []string{"cannot be kept"}},
+		"ttl":             {func(c *Contract) { c.ReceiptTTL = 1<<63 - 1 }, []string{"receipt_ttl are at most"}},
+		"negative":        {func(c *Contract) { c.Cost = -1 }, []string{"not negative"}},
+		"approver":        {func(c *Contract) { c.Approver = &Approver{Permission: "p"} }, []string{"approval is not bound"}},
+		"nobody approves": {func(c *Contract) { c.Approval, c.Approver = ApprovalBound, &Approver{} }, []string{"nobody could approve"}},
+		"precondition":    {func(c *Contract) { c.Resource = &Resource{Argument: "a", Precondition: true} }, []string{"approval is not bound"}},
+		"resource":        {func(c *Contract) { c.Resource = &Resource{} }, []string{"resource.argument is empty"}},
+		"hidden as":       {func(c *Contract) { c.Resource = &Resource{Argument: "a", HiddenAs: "x"} }, []string{`"x" is no known code`}},
+		"error rule":      {func(c *Contract) { c.Errors = []ErrorRule{{"gone", "x"}} }, []string{`"x" is no known code`}},
 		"all that is bad": {func(c *Contract) { c.Permission, c.Effect = "", "x" }, []string{"permission is empty", `effect "x"`}},
 	} {
 		t.Run(name, func(t *testing.T) {

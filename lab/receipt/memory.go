@@ -67,11 +67,12 @@ func (m *Memory) Peek(_ context.Context, key Key, now time.Time) (*Receipt, erro
 }
 
 // Resolve implements [Store].
-func (m *Memory) Resolve(_ context.Context, key Key, found *Receipt) error {
+func (m *Memory) Resolve(_ context.Context, key Key, seen Receipt, found *Receipt) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.actions[key]
-	if known == nil || known.settled != nil || known.receipt.State != Unknown {
+	if known == nil || known.settled != nil || known.receipt.State != Unknown ||
+		known.receipt.Fingerprint != seen.Fingerprint || !known.receipt.SettledAt.Equal(seen.SettledAt) {
 		return nil
 	}
 	if found == nil {

@@ -52,9 +52,10 @@ type Receipt struct {
 	ExpiresAt   time.Time       `json:"expires_at"` // zero: never
 }
 
-// expired reports whether the receipt no longer counts.
+// expired reports whether the receipt no longer counts. What nobody knows the
+// outcome of is never forgotten: it may be applied.
 func (r *Receipt) expired(now time.Time) bool {
-	return !r.ExpiresAt.IsZero() && !now.Before(r.ExpiresAt)
+	return r.State != Unknown && !r.ExpiresAt.IsZero() && !now.Before(r.ExpiresAt)
 }
 
 // Entry is a receipt and the action that it is of.
@@ -81,9 +82,10 @@ type Store interface {
 	Claim(ctx context.Context, key Key, now time.Time) (Claim, *Receipt, error)
 	// Peek returns the receipt of an action without claiming it, or nil.
 	Peek(ctx context.Context, key Key, now time.Time) (*Receipt, error)
-	// Resolve replaces a receipt of unknown outcome by what was found out; nil
-	// frees the key. A receipt that is known by then stays as it is.
-	Resolve(ctx context.Context, key Key, found *Receipt) error
+	// Resolve replaces a receipt of unknown outcome, as it was seen, by what was
+	// found out; nil frees the key. A receipt that is another by then stays as
+	// it is: somebody else has found out, or acted, in the meantime.
+	Resolve(ctx context.Context, key Key, seen Receipt, found *Receipt) error
 	// List returns every receipt, in the order of their keys.
 	List(ctx context.Context) ([]Entry, error)
 }

@@ -187,7 +187,7 @@ func TestStore(t *testing.T) {
 				{Key{"b", "", ""}, Receipt{State: InProgress}},
 				{Key{"c", "", ""}, applied},
 			})
-			if err := s.Resolve(c.Context(t.Context()), Key{"b", "", ""}, &applied); err != nil {
+			if err := s.Resolve(c.Context(t.Context()), Key{"b", "", ""}, Receipt{}, &applied); err != nil {
 				t.Error(err)
 			}
 			free(t, c)
@@ -213,7 +213,7 @@ func TestStore(t *testing.T) {
 			found := Receipt{State: Applied, Fingerprint: "g", Output: json.RawMessage(`[]`)}
 			resolve := func(k Key, found *Receipt) {
 				t.Helper()
-				if err := s.Resolve(t.Context(), k, found); err != nil {
+				if err := s.Resolve(t.Context(), k, r, found); err != nil {
 					t.Error(err)
 				}
 			}

@@ -91,13 +91,17 @@ func (s *SQLite) find(ctx context.Context, key Key, now time.Time) (known *Recei
 }
 
 // Resolve implements [Store]. With a context of a claim it is part of it.
-func (s *SQLite) Resolve(ctx context.Context, key Key, found *Receipt) error {
-	err := s.Update(ctx, func(records Records) error {
+func (s *SQLite) Resolve(ctx context.Context, key Key, seen Receipt, found *Receipt) error {
+	settled, err := nanoseconds(seen.SettledAt)
+	if err != nil {
+		return fault(err, "resolve a receipt")
+	}
+	err = s.Update(ctx, func(records Records) error {
 		return records.(*transaction).run(func(tx *sql.Tx) error {
 			if found == nil {
 				_, err := tx.Exec(`DELETE FROM receipts
-					WHERE tool = ? AND caller = ? AND key = ? AND state = 'unknown'`,
-					key.Tool, key.Caller, key.Value)
+					WHERE tool = ? AND caller = ? AND key = ? AND state = 'unknown' AND fingerprint = ? AND settled_at IS ?`,
+					key.Tool, key.Caller, key.Value, seen.Fingerprint, settled)
 				return err
 			}
 			row, err := encode(*found)
@@ -106,8 +110,8 @@ func (s *SQLite) Resolve(ctx context.Context, key Key, found *Receipt) error {
 			}
 			_, err = tx.Exec(`UPDATE receipts
 				SET state = ?4, fingerprint = ?5, output = ?6, error = ?7, settled_at = ?8, expires_at = ?9
-				WHERE tool = ?1 AND caller = ?2 AND key = ?3 AND state = 'unknown'`,
-				row.arguments(key)...)
+				WHERE tool = ?1 AND caller = ?2 AND key = ?3 AND state = 'unknown' AND fingerprint = ?10 AND settled_at IS ?11`,
+				append(row.arguments(key), seen.Fingerprint, settled)...)
 			return err
 		})
 	})

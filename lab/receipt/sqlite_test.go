@@ -295,7 +295,7 @@ func TestKeepRefusesWhatItCannotHold(t *testing.T) {
 		wantPeek(t, s, key, nil)
 	}
 	keep(t, s, key, unknown)
-	wantError(t, s.Resolve(t.Context(), key, &Receipt{State: InProgress}), "in_progress")
+	wantError(t, s.Resolve(t.Context(), key, unknown, &Receipt{State: InProgress}), "in_progress")
 	wantKnown(t, s, key, unknown)
 }
 

@@ -48,7 +48,7 @@ func (c *Crossing) pending(ctx context.Context) tool.Pending {
 	if preview := c.registry.backend.Previews[c.entry.Name]; preview != nil {
 		p.Preview = preview(ctx, c.canonical)
 	} else {
-		p.Preview = c.entry.Name + " " + string(c.canonical)
+		p.Preview = c.entry.Name + " " + string(c.redacted(c.canonical))
 	}
 	if c.entry.Resource != nil && c.entry.Resource.Precondition {
 		p.ResourceVersion, _ = c.resourceVersion(ctx)
@@ -80,6 +80,8 @@ func (c *Crossing) granted(ctx context.Context) *tool.Error {
 			continue
 		}
 		switch {
+		case g.ID == "":
+			refuse(tool.ApprovalRequired, "The grant has no id, by which it could be used up.")
 		case !c.mayApprove(g.Approver):
 			refuse(tool.ApprovalRequired, "The grant is not by somebody who may approve this call.")
 		case c.now.Before(g.IssuedAt):
@@ -141,7 +143,7 @@ func (c *Crossing) mayApprove(approver tool.Caller) bool {
 // repeats reports whether this very action has a receipt: its repeat applies
 // nothing, and needs no grant that is still unused.
 func (c *Crossing) repeats(ctx context.Context) bool {
-	if c.entry.IdempotencyKey == "" {
+	if c.entry.IdempotencyKey == "" || c.claim != nil {
 		return false
 	}
 	known, err := c.registry.backend.Receipts.Peek(ctx, c.key(), c.now)
@@ -153,12 +155,35 @@ func (c *Crossing) repeats(ctx context.Context) bool {
 type grantBook struct {
 	mu   sync.Mutex
 	used map[string]bool
+	// doubtful are the grants of actions whose outcome is not known.
+	doubtful map[receipt.Key]string
+}
+
+// doubt remembers which grant an action of unknown outcome was made with.
+func (b *grantBook) doubt(key receipt.Key, id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.doubtful == nil {
+		b.doubtful = make(map[receipt.Key]string)
+	}
+	b.doubtful[key] = id
+}
+
+// settled ends the doubt: the grant is used up where the action was applied.
+func (b *grantBook) settled(key receipt.Key, applied bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if id, known := b.doubtful[key]; known && !applied {
+		delete(b.used, id)
+	}
+	delete(b.doubtful, key)
 }
 
 func (b *grantBook) reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	clear(b.used)
+	clear(b.doubtful)
 }
 
 // reserve takes a grant for one call. It reports false where another has it.

@@ -40,7 +40,8 @@ func budget(_ context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 		return tool.Skip, nil
 	}
 	cost := 0
-	if e := c.registry.catalog.entries[c.call.Proposal.Name]; e != nil {
+	// A tool that the caller may not know of costs what one that is not there does.
+	if e := c.registry.catalog.entries[c.call.Proposal.Name]; e != nil && e.Visibility.Admits(c.call.Caller) && !e.retired() {
 		cost = e.Cost
 	}
 	if over := c.registry.spent.admit(limit, c, cost); over != nil {
@@ -71,7 +72,7 @@ func (s *spending) admit(limit tool.Budget, c *Crossing, cost int) *exhausted {
 	if limit.Concurrent > 0 && len(s.underWay) >= limit.Concurrent {
 		return &exhausted{"concurrent", int64(len(s.underWay)), int64(limit.Concurrent)}
 	}
-	if limit.Cost > 0 && s.cost+cost > limit.Cost {
+	if limit.Cost > 0 && cost > limit.Cost-s.cost {
 		return &exhausted{"cost", int64(s.cost), int64(limit.Cost)}
 	}
 	s.cost += cost

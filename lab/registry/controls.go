@@ -58,7 +58,9 @@ func lookup(_ context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 				ReplacedBy string `json:"replaced_by"`
 			}{e.Lifecycle.ReplacedBy}, "The tool is retired.")
 		}
-		c.result.ReplacedBy = e.Lifecycle.ReplacedBy
+		if next := c.registry.catalog.entries[e.Lifecycle.ReplacedBy]; next == nil || next.Visibility.Admits(c.call.Caller) {
+			c.result.ReplacedBy = e.Lifecycle.ReplacedBy
+		}
 	}
 	c.entry = e
 	return tool.Pass, nil
@@ -107,7 +109,7 @@ func (c *Crossing) access(ctx context.Context) *tool.Error {
 	case access == Hidden && c.entry.Resource.HiddenAs != "":
 		// Word for word what a resource that does not exist is answered with.
 		return tool.Refusal(c.entry.Resource.HiddenAs, map[string]string{c.entry.Resource.Argument: resource},
-			"There is no such resource.")
+			"%s", c.entry.Resource.HiddenMessage)
 	}
 	return tool.Refusal(tool.ResourceForbidden, map[string]string{c.entry.Resource.Argument: resource},
 		"The caller may not do this to the resource.")

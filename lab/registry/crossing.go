@@ -61,7 +61,7 @@ func (c *Crossing) argument(name string) string {
 // fail makes the refusal the result, with what is known of the backend.
 func (c *Crossing) fail(refusal *tool.Error) {
 	final := *refusal
-	final.Details = bytes.Clone(refusal.Details)
+	final.Details = c.redacted(bytes.Clone(refusal.Details))
 	final.Outcome = c.outcome
 	c.result.Output = nil
 	c.result.Error = &final
@@ -227,6 +227,32 @@ func (c *Crossing) accept(a answer) *tool.Error {
 	return tool.Refusal(tool.HandlerFailed, nil, "The handler of %s failed.", c.entry.Name)
 }
 
+// told is what the trace says of a fault. Anything may stand in the words of a
+// backend, so that a marker stands for them, by which equal faults can be told;
+// only words that the contract itself names are shown.
+func (c *Crossing) told(err error) string {
+	var failed *BackendError
+	if c.entry != nil && errors.As(err, &failed) {
+		for _, rule := range c.entry.Errors {
+			if rule.Backend == failed.Word {
+				return failed.Word
+			}
+		}
+	}
+	first, _, _ := strings.Cut(err.Error(), "\n") // without the stack of a panic
+	return c.registry.marker(first)
+}
+
+// met reports whether the call has met a control of this name.
+func (c *Crossing) met(control string) bool {
+	for _, d := range c.result.Trace.Decisions {
+		if d.Control == control {
+			return true
+		}
+	}
+	return false
+}
+
 // rollsBack reports whether what the handler wrote goes with the claim: then a
 // handler that broke has applied nothing.
 func (c *Crossing) rollsBack() bool { return c.claim != nil && c.claim.RollsBack() }
@@ -298,12 +324,10 @@ func (c *Crossing) contain() {
 	c.fail(tool.Refusal(tool.HandlerFailed, nil, "The runtime of %s failed.", name))
 }
 
-// fault tells the operator, and nobody else, why something broke. The trace
-// holds the first line, without the stack of a panic.
+// fault tells the operator, and nobody else, why something broke.
 func (c *Crossing) fault(err error) {
 	defer func() { _ = recover() }() // there is nobody left to tell
-	first, _, _ := strings.Cut(err.Error(), "\n")
-	c.result.Trace.Fault = c.registry.redactedText(first)
+	c.result.Trace.Fault = c.told(err)
 	if c.registry.backend.OnFault != nil {
 		c.registry.backend.OnFault(c.call.Proposal.Name, err)
 	}

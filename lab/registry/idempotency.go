@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"agentlab/lab/contract"
 	"agentlab/lab/receipt"
 	"agentlab/lab/tool"
 )
@@ -32,6 +33,13 @@ func idempotency(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 			return tool.Refuse, c.unclaimed(ctx, err)
 		case known == nil:
 			c.claim = claim
+			// The approval control may have let the call pass as the repeat of
+			// another, which has not applied anything after all.
+			if c.entry.Approval == contract.ApprovalBound && c.reserved == "" && c.met("approval") {
+				if refusal := c.granted(ctx); refusal != nil {
+					return tool.Refuse, refusal
+				}
+			}
 			return tool.Pass, nil
 		case known.Fingerprint != c.result.Trace.Fingerprint:
 			return tool.Refuse, tool.Refusal(tool.IdempotencyConflict, struct {
@@ -47,7 +55,7 @@ func idempotency(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 			c.took = wait
 		}
 		if known.State == receipt.Unknown {
-			settled, refusal := c.reconcile(ctx)
+			settled, refusal := c.reconcile(ctx, *known)
 			if refusal != nil {
 				return tool.Refuse, refusal
 			}
@@ -100,26 +108,36 @@ func (c *Crossing) inProgress() *tool.Error {
 
 // reconcile asks the backend what became of an action of unknown outcome, and
 // writes it down. It reports whether something was found out.
-func (c *Crossing) reconcile(ctx context.Context) (settled bool, refusal *tool.Error) {
+func (c *Crossing) reconcile(ctx context.Context, seen receipt.Receipt) (settled bool, refusal *tool.Error) {
 	find := c.registry.backend.Reconcile[c.entry.Name]
 	if find == nil {
 		return false, nil
 	}
-	output, applied, err := find(ctx, c.call.Caller, c.canonical)
+	c.outcome = tool.Unknown // until the backend has said
+	output, applied, err := find(ctx, Attempt{c.call.Caller, c.canonical, seen.SettledAt.Add(-c.entry.Timeout)})
 	if err != nil {
-		c.outcome = tool.Unknown
 		c.fault(err)
 		return false, c.unknown("What became of the action could not be found out.")
 	}
 	var found *receipt.Receipt
 	if applied {
-		applied := c.receipt(receipt.Applied)
-		found = &applied
-		found.Output = bytes.Clone(output)
+		c.outcome = tool.Applied
+		r := c.receipt(receipt.Applied)
+		// An answer that was found is held to the contract like any other.
+		c.output = bytes.Clone(output)
+		if refusal := c.checkOutput(); refusal != nil {
+			refusal.Outcome = tool.Applied
+			r.Error = refusal
+		} else {
+			r.Output = c.output
+		}
+		found = &r
 	}
-	if err := c.registry.backend.Receipts.Resolve(ctx, c.key(), found); err != nil {
+	if err := c.registry.backend.Receipts.Resolve(ctx, c.key(), seen, found); err != nil {
 		return false, c.broken(err)
 	}
+	c.registry.grants.settled(c.key(), applied)
+	c.outcome, c.output = tool.NotApplied, nil
 	return true, nil
 }
 
@@ -154,10 +172,14 @@ func (c *Crossing) settle() {
 		r.State = receipt.Unknown
 	}
 	r.Output, r.Error = bytes.Clone(c.result.Output), copyOf(c.result.Error)
+	if c.outcome == tool.Unknown && c.reserved != "" {
+		c.registry.grants.doubt(c.key(), c.reserved)
+	}
 	if err := claim.Keep(r); err != nil {
 		c.outcome = tool.Unknown
 		if claim.RollsBack() {
 			c.outcome = tool.NotApplied
+			c.release()
 		}
 		c.fail(c.broken(err))
 	}

@@ -6,9 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"regexp"
 	"strings"
-	"sync"
 
 	"agentlab/lab/contract"
 	"agentlab/lab/jsonvalue"
@@ -99,14 +97,15 @@ func (r *Registry) marker(secret any) string {
 
 // credentialWords are what the name of a field says that holds a credential.
 var credentialWords = []string{
-	"password", "passwd", "secret", "token", "apikey", "accesskey", "privatekey", "credential", "authorization", "cookie",
+	"password", "passwd", "pwd", "passphrase", "secret", "token", "jwt", "apikey", "accesskey", "privatekey",
+	"credential", "authorization", "cookie", "sessionid",
 }
 
 // NamesCredential reports whether a field of this name is taken to hold a
 // credential: whether it has one of a few words in it, in any case and with any
-// of - _ and space between its parts.
+// of - _ . / and space between its parts.
 func NamesCredential(name string) bool {
-	folded := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
+	folded := strings.NewReplacer("-", "", "_", "", ".", "", "/", "", " ", "").Replace(strings.ToLower(name))
 	for _, word := range credentialWords {
 		if strings.Contains(folded, word) {
 			return true
@@ -115,37 +114,15 @@ func NamesCredential(name string) bool {
 	return false
 }
 
-// pairs finds what a text says to be a credential: a name that says so, and the
-// word after it.
-var pairs = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)([a-z0-9_-]*(?:` + strings.Join(credentialWords, "|") + `)[a-z0-9_-]*"?(?:\s*[:=]\s*|\s+)(?:bearer\s+|basic\s+)?)("[^"]*"|'[^']*'|[^\s,;&]+)`)
-})
-
-// redactedText replaces what looks like a credential in a text by its marker.
-func (r *Registry) redactedText(text string) string {
-	found := pairs().FindAllStringSubmatchIndex(text, -1)
-	if found == nil {
-		return text
+// redacted returns a JSON document without the secrets that the contract of the
+// call names, by the names of their fields.
+func (c *Crossing) redacted(document json.RawMessage) json.RawMessage {
+	if c.entry == nil || c.entry.Output == nil || c.entry.secrets == nil && !c.entry.Output.Credentials {
+		return document
 	}
-	var out strings.Builder
-	end := 0
-	for _, at := range found {
-		out.WriteString(text[end:at[4]])
-		out.WriteString(r.marker(strings.Trim(text[at[4]:at[5]], `"'`)))
-		end = at[5]
-	}
-	out.WriteString(text[end:])
-	return out.String()
-}
-
-// Redacted returns a JSON document with the credentials in it replaced, by the
-// names of their fields. What is not JSON is replaced as a whole.
-func (r *Registry) Redacted(document json.RawMessage) json.RawMessage {
 	value, err := jsonvalue.Decode(document)
-	if err != nil {
-		return jsonvalue.AppendString(nil, r.marker(string(document)))
+	if err != nil || !c.redact(value) {
+		return document
 	}
-	c := Crossing{registry: r, entry: &entry{Contract: contract.Contract{Output: &contract.Output{Credentials: true}}}}
-	c.redact(value)
 	return jsonvalue.AppendCanonical(nil, value)
 }

@@ -37,6 +37,9 @@ func Recover(s Situation) tool.NextStep {
 	if s.BudgetLeft == 0 {
 		return stop("the budget is used up")
 	}
+	if e.Outcome == tool.Applied {
+		return stop("the write was applied")
+	}
 	writes, keyed := s.Contract.Effect.Changes(), s.Contract.IdempotencyKey != ""
 	switch e.Code {
 	case tool.MalformedProposal, tool.InvalidArguments, tool.InvalidCursor, tool.OutputTooLarge:
@@ -54,8 +57,6 @@ func Recover(s Situation) tool.NextStep {
 		return tool.NextStep{Action: tool.LookUpReceipt, Reason: "nobody knows whether the write was applied; its key tells"}
 	case e.Outcome == tool.Unknown && writes:
 		return stop("nobody knows whether the write was applied, and it has no key")
-	case e.Outcome == tool.Applied:
-		return stop("the write was applied")
 	case !e.Retryable:
 		return stop("a repeat would fail in the same way")
 	case writes && !keyed:

@@ -14,6 +14,7 @@ package registry
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,10 +51,17 @@ const (
 	Hidden    Access = "hidden" // the caller may not even know that it exists
 )
 
+// Attempt is an action of unknown outcome.
+type Attempt struct {
+	Caller    tool.Caller
+	Arguments json.RawMessage // canonical
+	Since     time.Time       // it was not made before this
+}
+
 // Reconcile finds out whether an action of unknown outcome was applied, by what
 // the backend itself shows. Where it was, output is the answer it would have
 // had.
-type Reconcile func(ctx context.Context, caller tool.Caller, arguments json.RawMessage) (output json.RawMessage, applied bool, err error)
+type Reconcile func(ctx context.Context, attempt Attempt) (output json.RawMessage, applied bool, err error)
 
 // Backend is what stands behind the contracts of a registry. Only Handlers must
 // be set; the functions by tool name are asked where a contract wants what they
@@ -81,7 +89,8 @@ type Backend struct {
 	Budget tool.Budget
 	// Controls replaces the controls that calls meet; nil stands for all.
 	Controls []Control
-	// RedactionKey keys the digests that stand for secrets.
+	// RedactionKey keys the digests that stand for secrets; nil stands for a
+	// random one.
 	RedactionKey []byte
 	// OnFault, where set, is told why a handler failed in a way that the
 	// caller is not told: an undeclared error, or a panic with its stack. It
@@ -242,6 +251,9 @@ func New(catalog *Catalog, backend Backend) (*Registry, error) {
 		if backend.Handlers[name] == nil && !e.retired() {
 			return nil, fmt.Errorf("registry: tool %q has no handler", name)
 		}
+		if e.Resource != nil && e.Resource.Precondition && backend.Versions[name] == nil {
+			return nil, fmt.Errorf("registry: tool %q has a precondition, and nothing tells the version of its resource", name)
+		}
 	}
 	for name := range backend.Handlers {
 		if catalog.entries[name] == nil {
@@ -253,6 +265,10 @@ func New(catalog *Catalog, backend Backend) (*Registry, error) {
 	}
 	if backend.Clock == nil {
 		backend.Clock = wall{}
+	}
+	if backend.RedactionKey == nil {
+		backend.RedactionKey = make([]byte, 32)
+		rand.Read(backend.RedactionKey) // it never fails
 	}
 	r := &Registry{catalog: catalog, controls: controls, backend: backend}
 	if backend.Controls != nil {
@@ -271,7 +287,8 @@ func (r *Registry) simulated() bool {
 func (r *Registry) SetBudget(budget tool.Budget) { r.backend.Budget = budget }
 
 // Reset forgets what the registry knows of calls: budgets, used grants and
-// rates. The backend and its receipts are their owner's to reset.
+// rates. No call may be under way. The backend and its receipts are their
+// owner's to reset.
 func (r *Registry) Reset() {
 	r.spent.reset()
 	r.grants.reset()
@@ -279,7 +296,8 @@ func (r *Registry) Reset() {
 }
 
 // Call takes one call through the controls. It does not panic, whatever the
-// handler does, and does not wait past the end of ctx or the tool's timeout.
+// handler does, and does not wait for it past the end of ctx or the tool's
+// timeout; the other functions of the backend are waited for.
 func (r *Registry) Call(ctx context.Context, call tool.Call) tool.Result {
 	c := newCrossing(r, call)
 	r.cross(ctx, c)

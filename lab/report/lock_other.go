@@ -2,10 +2,12 @@
 
 package report
 
-// dirLock is empty where a directory cannot be locked: there two runs into one
-// directory are the user's to keep apart.
-type dirLock struct{}
+// FileLock is empty where nothing can be locked: there two runs into one place
+// are the user's to keep apart.
+type FileLock struct{}
 
-func lockDir(string) (*dirLock, error) { return &dirLock{}, nil }
+// Lock locks nothing here.
+func Lock(string) (*FileLock, error) { return &FileLock{}, nil }
 
-func (*dirLock) release() {}
+// Release ends nothing here.
+func (*FileLock) Release() {}

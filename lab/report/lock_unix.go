@@ -9,23 +9,26 @@ import (
 	"syscall"
 )
 
-// dirLock is held by the set that is open in a directory. It goes with the
+// FileLock keeps other runs from a directory or a file. It goes with the
 // process, however that ends.
-type dirLock struct{ dir *os.File }
+type FileLock struct{ file *os.File }
 
-func lockDir(path string) (*dirLock, error) {
-	dir, err := os.Open(path)
+// Lock locks a directory or a file. That another process has it is an error,
+// which says so.
+func Lock(path string) (*FileLock, error) {
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		dir.Close()
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		file.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("%s: another run is writing here", path)
 		}
 		return nil, &os.PathError{Op: "lock", Path: path, Err: err}
 	}
-	return &dirLock{dir}, nil
+	return &FileLock{file}, nil
 }
 
-func (l *dirLock) release() { l.dir.Close() }
+// Release ends the lock.
+func (l *FileLock) Release() { l.file.Close() }

@@ -36,7 +36,7 @@ const partial = ".partial"
 type Set struct {
 	dir       string
 	made      bool // the directory is the set's own
-	lock      *dirLock
+	lock      *FileLock
 	runs      *os.File
 	failures  *os.File
 	details   *os.File // moves under the table of failures at the end
@@ -53,7 +53,7 @@ func Create(dir string) (*Set, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, writeError(err)
 	}
-	lock, err := lockDir(dir)
+	lock, err := Lock(dir)
 	if err != nil {
 		return nil, writeError(err)
 	}
@@ -223,6 +223,6 @@ func (s *Set) Discard() {
 	if s.made {
 		os.Remove(s.dir) // which holds nothing where nothing was published
 	}
-	s.lock.release()
+	s.lock.Release()
 	s.lock = nil
 }

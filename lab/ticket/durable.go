@@ -3,6 +3,7 @@ package ticket
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"agentlab/lab/receipt"
@@ -13,8 +14,8 @@ import (
 type tickets interface {
 	Get(ctx context.Context, id string) (Ticket, bool, error)
 	List(ctx context.Context) ([]Ticket, error)
-	Record(ctx context.Context, id, note string, action Action, version string) (int, error)
-	Recorded(ctx context.Context, action Action) (int, error)
+	Record(ctx context.Context, f followup, version string) (int, error)
+	Recorded(ctx context.Context, wanted followup) (int, error)
 	Version(ctx context.Context, id string) (string, error)
 	State(ctx context.Context) (State, error)
 }
@@ -29,12 +30,12 @@ func (m inMemory) Get(_ context.Context, id string) (Ticket, bool, error) {
 
 func (m inMemory) List(context.Context) ([]Ticket, error) { return m.store.List(), nil }
 
-func (m inMemory) Record(_ context.Context, id, note string, action Action, version string) (int, error) {
-	return m.store.Record(id, note, action, version)
+func (m inMemory) Record(_ context.Context, f followup, version string) (int, error) {
+	return m.store.record(f, version)
 }
 
-func (m inMemory) Recorded(_ context.Context, action Action) (int, error) {
-	return m.store.Recorded(action), nil
+func (m inMemory) Recorded(_ context.Context, wanted followup) (int, error) {
+	return m.store.recorded(wanted), nil
 }
 
 func (m inMemory) Version(_ context.Context, id string) (string, error) {
@@ -50,13 +51,7 @@ type durable struct{ db *receipt.SQLite }
 
 const followupLog = "followups"
 
-type followup struct {
-	Ticket string `json:"ticket"`
-	Note   string `json:"note"`
-	Action Action `json:"action"`
-}
-
-// log reads the follow-ups, oldest first.
+// readLog reads the follow-ups, oldest first.
 func readLog(records receipt.Records) ([]followup, error) {
 	entries, err := records.All(followupLog)
 	if err != nil {
@@ -109,8 +104,8 @@ func (d durable) List(ctx context.Context) ([]Ticket, error) {
 	return list, err
 }
 
-func (d durable) Record(ctx context.Context, id, note string, action Action, version string) (int, error) {
-	i := find(id)
+func (d durable) Record(ctx context.Context, f followup, version string) (int, error) {
+	i := find(f.Ticket)
 	if i < 0 {
 		return 0, nil
 	}
@@ -123,16 +118,16 @@ func (d durable) Record(ctx context.Context, id, note string, action Action, ver
 		if version != "" && version != versionOf(len(ticketOf(i, log).Followups)) {
 			return ErrChanged
 		}
-		effect, err = records.Append(followupLog, encode(followup{id, note, action}))
+		effect, err = records.Append(followupLog, encode(f))
 		return err
 	})
 	return int(effect), err
 }
 
-func (d durable) Recorded(ctx context.Context, action Action) (int, error) {
+func (d durable) Recorded(ctx context.Context, wanted followup) (int, error) {
 	log, err := d.log(ctx)
-	for i, f := range log {
-		if f.Action == action {
+	for i, f := range slices.Backward(log) {
+		if f.is(wanted) {
 			return i + 1, err
 		}
 	}

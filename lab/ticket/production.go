@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -127,7 +128,7 @@ func ProductionContracts() []contract.Contract {
 			{Backend: "unavailable", Code: tool.ToolTimeout},
 		}
 		if c.Name != "list_tickets" {
-			c.Resource = &contract.Resource{Argument: "ticket_id", HiddenAs: tool.TicketNotFound}
+			c.Resource = &contract.Resource{Argument: "ticket_id", HiddenAs: tool.TicketNotFound, HiddenMessage: noTicket}
 		}
 		switch c.Name {
 		case "get_ticket":
@@ -347,15 +348,18 @@ func (s *productionSession) handlers() map[string]registry.Handler {
 			if err != nil {
 				return pageOutput{}, err
 			}
-			return page(list, in)
+			caller := registry.CallerOf(ctx)
+			return page(slices.DeleteFunc(list, func(t Ticket) bool {
+				return access(ctx, caller, t.ID) == registry.Hidden
+			}), in)
 		}),
 		"record_ticket_followup": registry.Typed(s.record),
 	}
 }
 
 func (s *productionSession) record(ctx context.Context, in recordInput) (recordOutput, error) {
-	action := Action{registry.CallerOf(ctx).ID, in.ActionID}
-	effect, err := s.tickets.Record(ctx, in.TicketID, in.Note, action, registry.ExpectedVersion(ctx))
+	f := followup{in.TicketID, in.Note, Action{registry.CallerOf(ctx).ID, in.ActionID}, s.clock.Now()}
+	effect, err := s.tickets.Record(ctx, f, registry.ExpectedVersion(ctx))
 	switch {
 	case errors.Is(err, ErrChanged):
 		return recordOutput{}, tool.Refusal(tool.ApprovalStale, nil, "The ticket has changed since the call was confirmed.")
@@ -371,12 +375,12 @@ func recorded(effect int, id string) recordOutput {
 	return recordOutput{"R-" + strconv.Itoa(effect), id, "recorded"}
 }
 
-func (s *productionSession) reconcile(ctx context.Context, caller tool.Caller, arguments json.RawMessage) (json.RawMessage, bool, error) {
+func (s *productionSession) reconcile(ctx context.Context, attempt registry.Attempt) (json.RawMessage, bool, error) {
 	var in recordInput
-	if err := json.Unmarshal(arguments, &in); err != nil {
+	if err := json.Unmarshal(attempt.Arguments, &in); err != nil {
 		return nil, false, err
 	}
-	effect, err := s.tickets.Recorded(ctx, Action{caller.ID, in.ActionID})
+	effect, err := s.tickets.Recorded(ctx, followup{in.TicketID, in.Note, Action{attempt.Caller.ID, in.ActionID}, attempt.Since})
 	if err != nil || effect == 0 {
 		return nil, false, err
 	}

@@ -133,7 +133,7 @@ func TestProductionChecksTheVersionWithTheWrite(t *testing.T) {
 		}
 	})
 	// The check before the handler cannot see what changes after it.
-	if _, err := NewStore().Record("T-102", "n", Action{"a", "1"}, "v1"); err != ErrChanged {
+	if _, err := NewStore().record(followup{Ticket: "T-102", Note: "n"}, "v1"); err != ErrChanged {
 		t.Errorf("a write to another version: %v", err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"agentlab/lab/tool"
 )
@@ -54,7 +55,7 @@ var seed = func() (tickets [Size]Ticket) {
 type Store struct {
 	mu        sync.Mutex
 	followups map[string][]string // by ticket id; all else is as the seed has it
-	actions   map[Action]int      // the effect of each named action
+	actions   map[int]followup    // named writes, by their effect
 	ledger    []tool.Effect
 }
 
@@ -113,36 +114,58 @@ func (s *Store) append(id, note string) int {
 }
 
 // Action names a write, so that it can be found again.
-type Action struct{ Caller, ID string }
+type Action struct {
+	Caller string `json:"caller"`
+	ID     string `json:"id"`
+}
+
+// followup is a named write, and when it was made.
+type followup struct {
+	Ticket string    `json:"ticket"`
+	Note   string    `json:"note"`
+	Action Action    `json:"action"`
+	At     time.Time `json:"at"`
+}
+
+// is reports whether f is the write that is looked for: the same action with
+// the same words, and not one from before.
+func (f followup) is(wanted followup) bool {
+	return f.Ticket == wanted.Ticket && f.Note == wanted.Note && f.Action == wanted.Action && !f.At.Before(wanted.At)
+}
 
 // ErrChanged is the error of a write to a ticket that is no longer as its
 // caller has seen it.
 var ErrChanged = errors.New("the ticket has changed")
 
-// Record is Append for a named action. Where version is not empty, the ticket
+// record is Append for a named action. Where version is not empty, the ticket
 // must still have it; the two are one critical section.
-func (s *Store) Record(id, note string, action Action, version string) (int, error) {
+func (s *Store) record(f followup, version string) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if find(id) < 0 {
+	if find(f.Ticket) < 0 {
 		return 0, nil
 	}
-	if version != "" && version != s.version(id) {
+	if version != "" && version != s.version(f.Ticket) {
 		return 0, ErrChanged
 	}
 	if s.actions == nil {
-		s.actions = make(map[Action]int)
+		s.actions = make(map[int]followup)
 	}
-	effect := s.append(id, note)
-	s.actions[action] = effect
+	effect := s.append(f.Ticket, f.Note)
+	s.actions[effect] = f
 	return effect, nil
 }
 
-// Recorded returns the effect of a named action, or 0.
-func (s *Store) Recorded(action Action) int {
+// recorded returns the last effect that is such a write, or 0.
+func (s *Store) recorded(wanted followup) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.actions[action]
+	for effect := len(s.ledger); effect > 0; effect-- {
+		if f, named := s.actions[effect]; named && f.is(wanted) {
+			return effect
+		}
+	}
+	return 0
 }
 
 // Version returns the version of a ticket: it is another after every change.

@@ -184,10 +184,12 @@ func handlers(store *Store) map[string]registry.Handler {
 	}
 }
 
+const noTicket = "There is no ticket of this id."
+
 func notFound(id string) error {
 	return tool.Refusal(tool.TicketNotFound, struct {
 		TicketID string `json:"ticket_id"`
-	}{id}, "There is no ticket of this id.")
+	}{id}, noTicket)
 }
 
 // page cuts one page out of the tickets. A cursor is the number of tickets

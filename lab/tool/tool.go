@@ -125,8 +125,8 @@ type Trace struct {
 	// Fingerprint is the digest of the canonical arguments, "sha256:" and 64
 	// hex digits. It is empty where the arguments have no single reading.
 	Fingerprint string `json:"fingerprint"`
-	// Fault is what a handler said when it broke, for the operator's eyes; it
-	// is redacted, and no caller is told.
+	// Fault stands for what a handler said when it broke, which no caller is
+	// told: the backend's own word where the contract names it, else a marker.
 	Fault string `json:"fault,omitempty"`
 }
 
