@@ -1,10 +1,10 @@
 package ticket
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-
-	jsonv2 "github.com/go-json-experiment/json"
+	"sync"
 
 	"agentlab/lab/contract"
 	"agentlab/lab/jsonvalue"
@@ -55,12 +55,11 @@ func (s *wideSession) Call(_ context.Context, call tool.Call) tool.Result {
 		}
 		return result
 	}
-	// The outputs are structs of strings, which cannot fail to be encoded.
-	result.Output, _ = jsonv2.Marshal(output)
+	result.Output = output
 	return result
 }
 
-func (s *wideSession) answer(name string, arguments any, trace *tool.Trace) (output any, failure string) {
+func (s *wideSession) answer(name string, arguments any, trace *tool.Trace) (output json.RawMessage, failure string) {
 	if name != wideDefinition.Name {
 		return nil, "tool failed"
 	}
@@ -73,26 +72,35 @@ func (s *wideSession) answer(name string, arguments any, trace *tool.Trace) (out
 		if t, ok := s.store.Get(id); ok {
 			found = &t
 		}
-		return struct {
+		return encode(struct {
 			Ticket *Ticket `json:"ticket"`
-		}{found}, ""
+		}{found}), ""
 	case "record":
 		if s.store.Append(id, field[string](payload, "note")) == 0 {
 			s.store.Book(id)
 		}
-		return struct {
+		return encode(struct {
 			Status   string `json:"status"`
 			TicketID string `json:"ticket_id"`
-		}{"done", id}, ""
+		}{"done", id}), ""
 	case "list":
-		return struct {
-			Items []Ticket `json:"items"`
-		}{s.store.List()}, ""
+		if s.store.EffectCount() == 0 {
+			return bytes.Clone(freshList()), ""
+		}
+		return encode(wideList{s.store.List()}), ""
 	case "slow":
 		return nil, "request failed"
 	}
 	return nil, "tool failed"
 }
+
+type wideList struct {
+	Items []Ticket `json:"items"`
+}
+
+// freshList is what is listed before anything was written: the same large answer
+// in most cases that ask for it.
+var freshList = sync.OnceValue(func() json.RawMessage { return encode(wideList{NewStore().List()}) })
 
 // field returns a member of a decoded object, or the zero value where it is
 // missing or of another type: the wide tool never complains.
