@@ -140,7 +140,7 @@ func number(n int) json.RawMessage {
 	return strconv.AppendInt(nil, int64(n), 10)
 }
 
-func text(s string) json.RawMessage { return appendText(nil, s) }
+func text(s string) json.RawMessage { return appendText(make([]byte, 0, len(s)+2), s) }
 
 func texts(list []string) json.RawMessage {
 	out := []byte{'['}

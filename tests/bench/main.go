@@ -90,6 +90,7 @@ func bench(cases, rounds int) error {
 	}
 	lab := filepath.Join(dir, "lab")
 	build := exec.Command("go", "build", "-o", lab, "./cmd/lab")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as "make build" does
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("build lab (run this from the top of the project): %w", err)
