@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"agentlab/lab/dataset"
+	"agentlab/lab/jsonvalue"
 )
 
 // Grade is one comparison of expected and actual. Both are compact JSON; an
@@ -140,7 +141,7 @@ func number(n int) json.RawMessage {
 	return strconv.AppendInt(nil, int64(n), 10)
 }
 
-func text(s string) json.RawMessage { return appendText(make([]byte, 0, len(s)+2), s) }
+func text(s string) json.RawMessage { return jsonvalue.AppendString(make([]byte, 0, len(s)+2), s) }
 
 func texts(list []string) json.RawMessage {
 	out := []byte{'['}
@@ -148,7 +149,7 @@ func texts(list []string) json.RawMessage {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = appendText(out, s)
+		out = jsonvalue.AppendString(out, s)
 	}
 	return append(out, ']')
 }
@@ -159,12 +160,6 @@ func sortedTexts(list []string) json.RawMessage {
 		return nil
 	}
 	return texts(slices.Sorted(slices.Values(list)))
-}
-
-func appendText(dst []byte, s string) []byte {
-	// The error only repeats that invalid UTF-8 was replaced.
-	dst, _ = jsontext.AppendQuote(dst, s)
-	return dst
 }
 
 func whereAsked[T any](expected *T, encode func(T) json.RawMessage) json.RawMessage {

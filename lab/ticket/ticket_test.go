@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"agentlab/lab/contract"
+	"agentlab/lab/jsonvalue"
+	"agentlab/lab/schema"
 	"agentlab/lab/tool"
 )
 
@@ -375,6 +378,39 @@ func TestClosingTwice(t *testing.T) {
 		call(first, "ticket_operation", `{"operation":"record"}`)
 		if second.Effects() != 0 {
 			t.Errorf("%s: two sessions share a backend", surface.Name())
+		}
+	}
+}
+
+// What the tools answer is all that their output schemas let through.
+func TestOutputSchemas(t *testing.T) {
+	const whole = `{"id":"T-102","status":"open","subject":"s","followups":[]}`
+	const short = `{"id":"T-102","status":"open","subject":"s"}`
+	refused := map[string][]string{
+		"get_ticket": {`{}`, `{"ticket":null}`, `{"ticket":` + short + `}`, `{"ticket":` + whole + `,"more":1}`,
+			`{"ticket":{"id":"T-102","status":"closed","subject":"s","followups":[]}}`},
+		"list_tickets": {`{"items":[]}`, `{"items":[` + whole + `],"next_cursor":null}`, `{"items":[],"next_cursor":3}`,
+			`{"items":[` + strings.Repeat(short+",", 5) + short + `],"next_cursor":null}`},
+		"preview_ticket_followup": {`{"ticket_id":"T-102","would_append":"n","side_effects":1}`, `{"ticket_id":"T-102","would_append":"n"}`},
+		"record_ticket_followup":  {`{"receipt_id":"R-1","ticket_id":"T-102","status":"done"}`, `{"receipt_id":1,"ticket_id":"T-102","status":"recorded"}`},
+		"slow_ticket_lookup":      {`{"ticket":null}`},
+	}
+	for _, c := range Contracts() {
+		compiled, err := schema.Compile(c.OutputSchema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(refused[c.Name]) == 0 {
+			t.Errorf("%s: no output is refused", c.Name)
+		}
+		for _, output := range refused[c.Name] {
+			value, err := jsonvalue.Decode([]byte(output))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if compiled.Validate(value) == nil {
+				t.Errorf("%s may answer %s", c.Name, output)
+			}
 		}
 	}
 }
