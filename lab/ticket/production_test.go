@@ -187,3 +187,58 @@ func TestSessionsOfOneFileTakeTurns(t *testing.T) {
 		t.Errorf("the second session starts with %d effects", second.Effects())
 	}
 }
+
+// A hidden ticket reads like one that is not there, and is in no list.
+func TestHiddenTickets(t *testing.T) {
+	onBothStores(t, func(t *testing.T, s tool.Staged) {
+		read := func(id string) *tool.Error {
+			result := s.Call(t.Context(), tool.Call{Proposal: tool.Proposal{Name: "get_ticket", Arguments: encode(ticketInput{id})}, Caller: agent})
+			if result.OK() {
+				t.Fatalf("%s was read: %s", id, result.Output)
+			}
+			return result.Error
+		}
+		hidden, missing := read("T-125"), read("T-999")
+		hidden.Details, missing.Details = nil, nil // which name the id
+		if diff := cmp.Diff(missing, hidden); diff != "" {
+			t.Errorf("a hidden ticket is told apart (-missing +hidden):\n%s", diff)
+		}
+		list := s.Call(t.Context(), tool.Call{Proposal: tool.Proposal{Name: "list_tickets", Arguments: json.RawMessage(`{"limit":4,"cursor":"20"}`)}, Caller: agent})
+		if !strings.Contains(string(list.Output), "T-123") || strings.Contains(string(list.Output), "T-124") || !strings.Contains(string(list.Output), `"next_cursor":null`) {
+			t.Errorf("the list is %s, %v", list.Output, list.Error)
+		}
+	})
+}
+
+// What the backend shows of an action counts for its own words and time only.
+func TestRecordedIsThatVeryWrite(t *testing.T) {
+	surface, err := OnSQLite(t.Context(), filepath.Join(t.TempDir(), "tickets.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer surface.Close()
+	written := followup{"T-102", "A note.", Action{"agent", "action-1"}, start.Add(time.Hour)}
+	for name, store := range map[string]tickets{"memory": inMemory{NewStore()}, "sqlite": durable{surface.db}} {
+		if effect, err := store.Record(t.Context(), written, ""); err != nil || effect != 1 {
+			t.Fatalf("%s: Record = %d, %v", name, effect, err)
+		}
+		for change, test := range map[string]struct {
+			change func(*followup)
+			want   int
+		}{
+			"nothing":        {func(*followup) {}, 1},
+			"since before":   {func(f *followup) { f.At = f.At.Add(-time.Second) }, 1},
+			"since after":    {func(f *followup) { f.At = f.At.Add(1) }, 0},
+			"another ticket": {func(f *followup) { f.Ticket = "T-103" }, 0},
+			"another note":   {func(f *followup) { f.Note = "Another." }, 0},
+			"another action": {func(f *followup) { f.Action.ID = "action-2" }, 0},
+			"another caller": {func(f *followup) { f.Action.Caller = "other" }, 0},
+		} {
+			wanted := written
+			test.change(&wanted)
+			if got, err := store.Recorded(t.Context(), wanted); err != nil || got != test.want {
+				t.Errorf("%s, %s: Recorded = %d, %v; want %d", name, change, got, err, test.want)
+			}
+		}
+	}
+}
