@@ -62,7 +62,7 @@ func unreadable(offset int, reason string) *tool.Error {
 }
 
 // malformedStep is what becomes of a proposal that could not be read: no call
-// is made, no control asked, and no budget charged.
+// is made, and no control but the budget is asked.
 func malformedStep(refusal *tool.Error) Step {
 	return Step{Result: tool.Result{Error: refusal}, Malformed: true}
 }
@@ -227,7 +227,12 @@ func (t *timeline) approve(ctx context.Context, index int) {
 func (t *timeline) attempt(ctx context.Context, e event) {
 	step := &t.run.Steps[e.index]
 	if refusal := t.refused[e.index]; refusal != nil {
-		*step = malformedStep(refusal)
+		if result, over := t.session.Unread(ctx, caller(t.run.Case, &t.proposals[e.index])); over {
+			settle(&result)
+			step.Result = result
+		} else {
+			*step = malformedStep(refusal)
+		}
 		t.ended(e.index, e.at)
 		return
 	}

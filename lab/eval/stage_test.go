@@ -76,11 +76,14 @@ var epoch = time.Unix(1000, 0)
 
 func since(at time.Time) int64 { return at.Sub(epoch).Milliseconds() }
 
-func (s *diarySession) Arrange(b tool.Budget)     { s.note("budget %v", b) }
-func (s *diarySession) SetTime(at time.Duration)  { s.since = at }
-func (s *diarySession) Now() time.Time            { return epoch.Add(s.since) }
-func (s *diarySession) Effects() int              { return s.calls }
-func (s *diarySession) Close() error              { return nil }
+func (s *diarySession) Arrange(b tool.Budget)    { s.note("budget %v", b) }
+func (s *diarySession) SetTime(at time.Duration) { s.since = at }
+func (s *diarySession) Now() time.Time           { return epoch.Add(s.since) }
+func (s *diarySession) Effects() int             { return s.calls }
+func (s *diarySession) Close() error             { return nil }
+func (s *diarySession) Unread(context.Context, tool.Caller) (tool.Result, bool) {
+	return tool.Result{}, false
+}
 func (s *diarySession) Receipts() json.RawMessage { return json.RawMessage(`[ ]`) }
 func (s *diarySession) State() json.RawMessage {
 	if s.diary.broken {

@@ -77,3 +77,19 @@ func TestAHiddenToolCostsNothing(t *testing.T) {
 	})
 	refused(t, s.look(), "lookup", tool.ToolNotFound)
 }
+
+// An agent that only ever proposes nonsense comes to an end too.
+func TestUnreadProposalsCount(t *testing.T) {
+	s := newStage(t, func(_, _ *contract.Contract, b *registry.Backend) { b.Budget.Proposals = 2 })
+	for range 2 {
+		if result, over := s.Unread(t.Context(), tool.Caller{ID: "a"}); over {
+			t.Fatalf("refused with %v", result.Error)
+		}
+	}
+	result, over := s.Unread(t.Context(), tool.Caller{ID: "a"})
+	if !over {
+		t.Fatal("a third proposal was let through")
+	}
+	wantDetails(t, refused(t, result, "budget", tool.BudgetExhausted), `{"budget":"proposals","used":2,"of":2}`)
+	refused(t, s.look(), "budget", tool.BudgetExhausted)
+}

@@ -51,6 +51,26 @@ func budget(_ context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 	return tool.Pass, nil
 }
 
+// Unread counts a proposal that could not be read against the budget: an agent
+// that only ever proposes nonsense must come to an end too. Where the budget is
+// used up it returns the refusal, and true.
+func (r *Registry) Unread(ctx context.Context, caller tool.Caller) (tool.Result, bool) {
+	c := newCrossing(r, tool.Call{Caller: caller})
+	defer c.finish()
+	for _, control := range r.controls {
+		if control.Name != "budget" {
+			continue
+		}
+		verdict, refusal := control.Decide(ctx, c)
+		if verdict == tool.Refuse {
+			c.result.Trace.Decisions = append(c.result.Trace.Decisions, tool.Decision{Control: control.Name, Verdict: verdict, Code: refusal.Code})
+			c.fail(refusal)
+			return c.result, true
+		}
+	}
+	return tool.Result{}, false
+}
+
 func (s *spending) admit(limit tool.Budget, c *Crossing, cost int) *exhausted {
 	s.mu.Lock()
 	defer s.mu.Unlock()

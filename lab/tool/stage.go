@@ -32,6 +32,9 @@ type Staged interface {
 	Pending(ctx context.Context, call Call) (Pending, *Error)
 	// CallWith is Call, with something going wrong behind it.
 	CallWith(ctx context.Context, call Call, fault Fault) Result
+	// Unread counts a proposal that could not be read against the budget. Where
+	// that is used up it returns the refusal, and true.
+	Unread(ctx context.Context, caller Caller) (Result, bool)
 	// Next says what is to be done after so many attempts of a call, of which
 	// this was the last result.
 	Next(call Call, result Result, attempts int) NextStep
