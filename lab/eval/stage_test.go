@@ -376,7 +376,7 @@ func TestMalformedProposals(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			c := stagedCase(t, by+`"recovery":"auto","budget":{"proposals":1},"proposals":[{`+test.raw+`},{"name":"get_ticket","arguments":{"ticket_id":"T-102"}}]`,
+			c := stagedCase(t, by+`"recovery":"auto","budget":{"proposals":2},"proposals":[{`+test.raw+`},{"name":"get_ticket","arguments":{"ticket_id":"T-102"}}]`,
 				`"ok":true,"side_effect_count":0,"steps":[{"ok":false,"error_code":"malformed_proposal","refused_by":null,"handler_ran":false,`+
 					`"outcome":"not_applied","next_action":"propose again, as one well-formed call"},{"ok":true}]`)
 			run := playStaged(t, production(t), c)
