@@ -47,14 +47,14 @@ func topics() []*cobra.Command {
 // toolTable lists what the contracts of the typed surface ask for.
 func toolTable() string {
 	var b strings.Builder
-	b.WriteString("| tool | effect | permission | approval | idempotency key | timeout |\n| --- | --- | --- | --- | --- | ---: |\n")
+	b.WriteString("| tool | effect | permission | approval | idempotency key | retry | timeout |\n| --- | --- | --- | --- | --- | --- | ---: |\n")
 	for _, c := range ticket.Contracts() {
 		c, err := c.Complete()
 		if err != nil {
 			panic(err) // the contracts are part of the program
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %d ms |\n", c.Name, c.Effect, c.Permission, c.Approval,
-			orDash(c.IdempotencyKey), c.Timeout.Milliseconds())
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %d ms |\n", c.Name, c.Effect, c.Permission, c.Approval,
+			orDash(c.IdempotencyKey), c.Retry, c.Timeout.Milliseconds())
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

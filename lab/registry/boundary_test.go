@@ -93,3 +93,20 @@ func TestUnreadProposalsCount(t *testing.T) {
 	wantDetails(t, refused(t, result, "budget", tool.BudgetExhausted), `{"budget":"proposals","used":2,"of":2}`)
 	refused(t, s.look(), "budget", tool.BudgetExhausted)
 }
+
+// What an agent is told to do fits what it is told of a retry.
+func TestATimeoutAdvisesWhatTheContractAllows(t *testing.T) {
+	for retry, want := range map[contract.Retry]string{
+		contract.RetryTransient: "a bounded retry, if the contract allows",
+		contract.RetryNever:     "stop; the contract allows no retry",
+	} {
+		s := newStage(t, func(look, _ *contract.Contract, b *registry.Backend) {
+			look.Retry = retry
+			b.Latencies = map[string]registry.Latency{"look": latency(501)}
+		})
+		e := refused(t, s.look(), "deadline", tool.ToolTimeout)
+		if e.NextAction != want || e.Retryable != (retry == contract.RetryTransient) {
+			t.Errorf("%s: retryable %t, %q", retry, e.Retryable, e.NextAction)
+		}
+	}
+}

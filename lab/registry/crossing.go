@@ -270,7 +270,7 @@ func (c *Crossing) mapped(err error) *tool.Error {
 			}
 			refusal := tool.Refusal(rule.Code, nil, "The backend of %s refused the call.", c.entry.Name)
 			if rule.Code == tool.ToolTimeout {
-				refusal.Retryable = c.entry.Retry == contract.RetryTransient
+				return c.byContract(refusal)
 			}
 			return refusal
 		}
@@ -281,9 +281,7 @@ func (c *Crossing) mapped(err error) *tool.Error {
 // lost is the refusal of a call whose answer did not come.
 func (c *Crossing) lost() *tool.Error {
 	if !c.entry.Effect.Changes() {
-		refusal := tool.Refusal(tool.ToolTimeout, nil, "The answer of %s was lost.", c.entry.Name)
-		refusal.Retryable = c.entry.Retry == contract.RetryTransient
-		return refusal
+		return c.byContract(tool.Refusal(tool.ToolTimeout, nil, "The answer of %s was lost.", c.entry.Name))
 	}
 	c.outcome = tool.Unknown
 	return c.unknown("The answer of the write was lost; it may have been applied.")
@@ -339,11 +337,19 @@ type violationDetails struct {
 
 // timeout is the refusal of a read that took, or would take, too long.
 func (c *Crossing) timeout(observed time.Duration) *tool.Error {
-	refusal := tool.Refusal(tool.ToolTimeout, struct {
+	return c.byContract(tool.Refusal(tool.ToolTimeout, struct {
 		Timeout  int64 `json:"timeout_ms"`
 		Observed int64 `json:"observed_ms"`
 	}{c.entry.Timeout.Milliseconds(), observed.Milliseconds()},
-		"Tool exceeded its %d ms timeout.", c.entry.Timeout.Milliseconds())
-	refusal.Retryable = c.entry.Retry == contract.RetryTransient
-	return refusal
+		"Tool exceeded its %d ms timeout.", c.entry.Timeout.Milliseconds()))
+}
+
+// byContract says of a timeout whether a retry could help, and what to do where
+// it could not.
+func (c *Crossing) byContract(timeout *tool.Error) *tool.Error {
+	timeout.Retryable = c.entry.Retry == contract.RetryTransient
+	if !timeout.Retryable {
+		timeout.NextAction = "stop; the contract allows no retry"
+	}
+	return timeout
 }
