@@ -116,24 +116,28 @@ func (c *memoryClaim) RollsBack() bool { return false }
 
 // Keep implements [Claim].
 func (c *memoryClaim) Keep(receipt Receipt) error {
-	c.end(func() { c.action.receipt = receipt })
+	c.memory.mu.Lock()
+	defer c.memory.mu.Unlock()
+	c.end()
+	c.action.receipt = receipt
 	return nil
 }
 
 // Free implements [Claim].
 func (c *memoryClaim) Free() error {
-	c.end(func() { delete(c.memory.actions, c.key) })
+	c.memory.mu.Lock()
+	defer c.memory.mu.Unlock()
+	c.end()
+	delete(c.memory.actions, c.key)
 	return nil
 }
 
-func (c *memoryClaim) end(record func()) {
-	c.memory.mu.Lock()
-	defer c.memory.mu.Unlock()
-	settled := c.action.settled
-	if settled == nil {
+// end lets those go on who wait for the claim. The memory is locked, so that
+// they find what has come of it.
+func (c *memoryClaim) end() {
+	if c.action.settled == nil {
 		panic("receipt: a claim was ended twice")
 	}
-	record()
+	close(c.action.settled)
 	c.action.settled = nil
-	close(settled)
 }
