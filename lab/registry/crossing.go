@@ -231,16 +231,26 @@ func (c *Crossing) accept(a answer) *tool.Error {
 // backend, so that a marker stands for them, by which equal faults can be told;
 // only words that the contract itself names are shown.
 func (c *Crossing) told(err error) string {
-	var failed *BackendError
-	if c.entry != nil && errors.As(err, &failed) {
-		for _, rule := range c.entry.Errors {
-			if rule.Backend == failed.Word {
-				return failed.Word
-			}
-		}
+	if _, rule := c.ruled(err); rule != nil {
+		return rule.Backend
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n") // without the stack of a panic
 	return c.registry.marker(first)
+}
+
+// ruled finds the error in a backend's own words, and the rule that the
+// contract has for it. The rule is nil where there is none.
+func (c *Crossing) ruled(err error) (*BackendError, *contract.ErrorRule) {
+	var failed *BackendError
+	if c.entry == nil || !errors.As(err, &failed) {
+		return nil, nil
+	}
+	for i := range c.entry.Errors {
+		if rule := &c.entry.Errors[i]; rule.Backend == failed.Word {
+			return failed, rule
+		}
+	}
+	return failed, nil
 }
 
 // met reports whether the call has met a control of this name.
@@ -259,23 +269,18 @@ func (c *Crossing) rollsBack() bool { return c.claim != nil && c.claim.RollsBack
 
 // mapped gives a backend's error the code that the contract has for it.
 func (c *Crossing) mapped(err error) *tool.Error {
-	var failed *BackendError
-	if !errors.As(err, &failed) {
+	failed, rule := c.ruled(err)
+	if rule == nil {
 		return nil
 	}
-	for _, rule := range c.entry.Errors {
-		if rule.Backend == failed.Word {
-			if c.entry.Effect.Changes() && failed.Outcome != "" {
-				c.outcome = failed.Outcome
-			}
-			refusal := tool.Refusal(rule.Code, nil, "The backend of %s refused the call.", c.entry.Name)
-			if rule.Code == tool.ToolTimeout {
-				return c.byContract(refusal)
-			}
-			return refusal
-		}
+	if c.entry.Effect.Changes() && failed.Outcome != "" {
+		c.outcome = failed.Outcome
 	}
-	return nil
+	refusal := tool.Refusal(rule.Code, nil, "The backend of %s refused the call.", c.entry.Name)
+	if rule.Code == tool.ToolTimeout {
+		return c.byContract(refusal)
+	}
+	return refusal
 }
 
 // lost is the refusal of a call whose answer did not come.
@@ -288,15 +293,17 @@ func (c *Crossing) lost() *tool.Error {
 }
 
 func (c *Crossing) unknown(message string) *tool.Error {
-	return tool.Refusal(tool.OutcomeUnknown, struct {
-		Key string `json:"idempotency_key,omitempty"`
-	}{c.entry.IdempotencyKey}, "%s", message)
+	return tool.Refusal(tool.OutcomeUnknown, c.keyed(), "%s", message)
 }
 
 // broken is the refusal of a call that the runtime itself failed.
 func (c *Crossing) broken(err error) *tool.Error {
 	c.fault(err)
-	return tool.Refusal(tool.HandlerFailed, nil, "The runtime of %s failed.", c.entry.Name)
+	name := "the tool" // one that lookup has not found
+	if c.entry != nil {
+		name = c.entry.Name
+	}
+	return tool.Refusal(tool.HandlerFailed, nil, "The runtime of %s failed.", name)
 }
 
 func (c *Crossing) cancelled() *tool.Error {
@@ -313,13 +320,8 @@ func (c *Crossing) contain() {
 	if c.result.Trace.HandlerRan && c.entry.Effect.Changes() && c.outcome == tool.NotApplied && !c.rollsBack() {
 		c.outcome = tool.Unknown
 	}
-	c.fault(fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
-	name := "the tool"
-	if c.entry != nil {
-		name = c.entry.Name
-	}
 	c.result.Replayed = false
-	c.fail(tool.Refusal(tool.HandlerFailed, nil, "The runtime of %s failed.", name))
+	c.fail(c.broken(fmt.Errorf("panic: %v\n%s", cause, debug.Stack())))
 }
 
 // fault tells the operator, and nobody else, why something broke.

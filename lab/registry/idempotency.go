@@ -14,6 +14,13 @@ func (c *Crossing) key() receipt.Key {
 	return receipt.Key{Tool: c.entry.Name, Caller: c.call.Caller.ID, Value: c.argument(c.entry.IdempotencyKey)}
 }
 
+// keyDetails name the argument that holds the key, where the contract has one.
+type keyDetails struct {
+	Key string `json:"idempotency_key,omitempty"`
+}
+
+func (c *Crossing) keyed() keyDetails { return keyDetails{c.entry.IdempotencyKey} }
+
 // idempotency claims the action, or answers the call from its receipt. While
 // the same action is under way it waits for it, as long as the call may take.
 func idempotency(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
@@ -42,9 +49,7 @@ func idempotency(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 			}
 			return tool.Pass, nil
 		case known.Fingerprint != c.result.Trace.Fingerprint:
-			return tool.Refuse, tool.Refusal(tool.IdempotencyConflict, struct {
-				Key string `json:"idempotency_key"`
-			}{c.entry.IdempotencyKey}, "The %s was used before with other arguments.", c.entry.IdempotencyKey)
+			return tool.Refuse, tool.Refusal(tool.IdempotencyConflict, c.keyed(), "The %s was used before with other arguments.", c.entry.IdempotencyKey)
 		case known.SettledAt.After(c.now):
 			// On a simulated clock the first call is still under way.
 			wait := known.SettledAt.Sub(c.now)
@@ -81,10 +86,7 @@ func (c *Crossing) unclaimed(ctx context.Context, err error) *tool.Error {
 	// The wait may have been for another action, where a store takes one at a
 	// time.
 	if known, err := c.registry.backend.Receipts.Peek(ctx, c.key(), c.now); err == nil && known == nil {
-		refusal := tool.Refusal(tool.ActionInProgress, struct {
-			Key string `json:"idempotency_key"`
-		}{c.entry.IdempotencyKey}, "Another action holds the store.")
-		return refusal
+		return tool.Refusal(tool.ActionInProgress, c.keyed(), "Another action holds the store.")
 	}
 	return c.inProgress()
 }
@@ -101,9 +103,7 @@ func copyOf(e *tool.Error) *tool.Error {
 
 func (c *Crossing) inProgress() *tool.Error {
 	c.outcome = tool.Unknown // as long as the other call is under way
-	return tool.Refusal(tool.ActionInProgress, struct {
-		Key string `json:"idempotency_key"`
-	}{c.entry.IdempotencyKey}, "The same action is still under way.")
+	return tool.Refusal(tool.ActionInProgress, c.keyed(), "The same action is still under way.")
 }
 
 // reconcile asks the backend what became of an action of unknown outcome, and
