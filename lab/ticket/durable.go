@@ -9,8 +9,8 @@ import (
 	"agentlab/lab/receipt"
 )
 
-// tickets is what the production surface asks of a store. The context of a
-// write may carry the claim that it belongs to.
+// tickets is what the surfaces behind the registry ask of a store. The context
+// of a write may carry the claim that it belongs to.
 type tickets interface {
 	Get(ctx context.Context, id string) (Ticket, bool, error)
 	List(ctx context.Context) ([]Ticket, error)
@@ -20,7 +20,7 @@ type tickets interface {
 	State(ctx context.Context) (State, error)
 }
 
-// inMemory is a [Store] as the production surface asks for it.
+// inMemory is a [Store] as those surfaces ask for it.
 type inMemory struct{ store *Store }
 
 func (m inMemory) Get(_ context.Context, id string) (Ticket, bool, error) {

@@ -321,40 +321,25 @@ func faulty(work registry.Handler) registry.Handler {
 }
 
 func (s *productionSession) handlers() map[string]registry.Handler {
-	get := func(ctx context.Context, id string) (Ticket, error) {
-		t, ok, err := s.tickets.Get(ctx, id)
-		if err == nil && !ok {
-			err = notFound(id)
+	all := reads(s.tickets)
+	all["get_ticket"] = registry.Typed(func(ctx context.Context, in ticketInput) (any, error) {
+		t, err := existing(ctx, s.tickets, in.TicketID)
+		return struct {
+			Ticket ticketWithRequester `json:"ticket"`
+		}{ticketWithRequester{t, requesterOf(t.ID)}}, err
+	})
+	all["list_tickets"] = registry.Typed(func(ctx context.Context, in pageInput) (pageOutput, error) {
+		list, err := s.tickets.List(ctx)
+		if err != nil {
+			return pageOutput{}, err
 		}
-		return t, err
-	}
-	return map[string]registry.Handler{
-		"get_ticket": registry.Typed(func(ctx context.Context, in ticketInput) (any, error) {
-			t, err := get(ctx, in.TicketID)
-			return struct {
-				Ticket ticketWithRequester `json:"ticket"`
-			}{ticketWithRequester{t, requesterOf(t.ID)}}, err
-		}),
-		"slow_ticket_lookup": registry.Typed(func(ctx context.Context, in ticketInput) (ticketOutput, error) {
-			t, err := get(ctx, in.TicketID)
-			return ticketOutput{t}, err
-		}),
-		"preview_ticket_followup": registry.Typed(func(ctx context.Context, in noteInput) (previewOutput, error) {
-			_, err := get(ctx, in.TicketID)
-			return previewOutput{TicketID: in.TicketID, WouldAppend: in.Note}, err
-		}),
-		"list_tickets": registry.Typed(func(ctx context.Context, in pageInput) (pageOutput, error) {
-			list, err := s.tickets.List(ctx)
-			if err != nil {
-				return pageOutput{}, err
-			}
-			caller := registry.CallerOf(ctx)
-			return page(slices.DeleteFunc(list, func(t Ticket) bool {
-				return access(ctx, caller, t.ID) == registry.Hidden
-			}), in)
-		}),
-		"record_ticket_followup": registry.Typed(s.record),
-	}
+		caller := registry.CallerOf(ctx)
+		return page(slices.DeleteFunc(list, func(t Ticket) bool {
+			return access(ctx, caller, t.ID) == registry.Hidden
+		}), in)
+	})
+	all["record_ticket_followup"] = registry.Typed(s.record)
+	return all
 }
 
 func (s *productionSession) record(ctx context.Context, in recordInput) (recordOutput, error) {

@@ -1,13 +1,13 @@
-// Package ticket is the demo backend, a support-ticket store, and the two
-// surfaces over it: [Wide], one tool without controls, and [Typed], five tools
-// behind the registry.
+// Package ticket is the demo backend, a support-ticket store, and the three
+// surfaces over it: [Wide], one tool without controls, [Typed], five tools
+// behind the registry, and [Production], the same five with every control.
 //
 // Start with [Surfaces]. The faults of the wide tool are the experiment: they
 // are what the typed surface is compared with.
 //
 // One invariant: what the store hands out never aliases what it holds.
 //
-// Nothing here sleeps, dials out or touches a file.
+// Nothing here sleeps or dials out, and only [OnSQLite] touches a file.
 package ticket
 
 import (

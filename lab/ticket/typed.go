@@ -31,7 +31,7 @@ func (Typed) Open(context.Context) (tool.Session, error) {
 	}
 	s := &bench{store: NewStore(), receipts: new(receipt.Memory)}
 	r, err := registry.New(catalog(), registry.Backend{
-		Handlers:  handlers(s.store),
+		Handlers:  s.handlers(),
 		Receipts:  s.receipts,
 		Clock:     registry.NewSimulated(time.Unix(0, 0)),
 		Latencies: latencies,
@@ -150,38 +150,50 @@ type pageOutput struct {
 	NextCursor *string   `json:"next_cursor"`
 }
 
-func handlers(store *Store) map[string]registry.Handler {
-	get := func(id string) (ticketOutput, error) {
-		t, ok := store.Get(id)
-		if !ok {
-			return ticketOutput{}, notFound(id)
+func (s *bench) handlers() map[string]registry.Handler {
+	all := reads(inMemory{s.store})
+	all["record_ticket_followup"] = registry.Typed(func(_ context.Context, in noteInput) (recordOutput, error) {
+		effect := s.store.Append(in.TicketID, in.Note)
+		if effect == 0 {
+			return recordOutput{}, notFound(in.TicketID)
 		}
-		return ticketOutput{t}, nil
-	}
+		return recorded(effect, in.TicketID), nil
+	})
+	return all
+}
+
+// reads are the handlers of the tools that change nothing.
+func reads(from tickets) map[string]registry.Handler {
 	return map[string]registry.Handler{
-		"get_ticket": registry.Typed(func(_ context.Context, in ticketInput) (ticketOutput, error) {
-			return get(in.TicketID)
+		"get_ticket": registry.Typed(func(ctx context.Context, in ticketInput) (ticketOutput, error) {
+			t, err := existing(ctx, from, in.TicketID)
+			return ticketOutput{t}, err
 		}),
-		"slow_ticket_lookup": registry.Typed(func(_ context.Context, in ticketInput) (ticketOutput, error) {
-			return get(in.TicketID)
+		"slow_ticket_lookup": registry.Typed(func(ctx context.Context, in ticketInput) (ticketOutput, error) {
+			t, err := existing(ctx, from, in.TicketID)
+			return ticketOutput{t}, err
 		}),
-		"preview_ticket_followup": registry.Typed(func(_ context.Context, in noteInput) (previewOutput, error) {
-			if _, ok := store.Get(in.TicketID); !ok {
-				return previewOutput{}, notFound(in.TicketID)
+		"preview_ticket_followup": registry.Typed(func(ctx context.Context, in noteInput) (previewOutput, error) {
+			_, err := existing(ctx, from, in.TicketID)
+			return previewOutput{TicketID: in.TicketID, WouldAppend: in.Note}, err
+		}),
+		"list_tickets": registry.Typed(func(ctx context.Context, in pageInput) (pageOutput, error) {
+			list, err := from.List(ctx)
+			if err != nil {
+				return pageOutput{}, err
 			}
-			return previewOutput{TicketID: in.TicketID, WouldAppend: in.Note}, nil
-		}),
-		"record_ticket_followup": registry.Typed(func(_ context.Context, in noteInput) (recordOutput, error) {
-			effect := store.Append(in.TicketID, in.Note)
-			if effect == 0 {
-				return recordOutput{}, notFound(in.TicketID)
-			}
-			return recorded(effect, in.TicketID), nil
-		}),
-		"list_tickets": registry.Typed(func(_ context.Context, in pageInput) (pageOutput, error) {
-			return page(store.List(), in)
+			return page(list, in)
 		}),
 	}
+}
+
+// existing reads one ticket, and refuses the id of none.
+func existing(ctx context.Context, from tickets, id string) (Ticket, error) {
+	t, ok, err := from.Get(ctx, id)
+	if err == nil && !ok {
+		err = notFound(id)
+	}
+	return t, err
 }
 
 const noTicket = "There is no ticket of this id."
