@@ -31,6 +31,7 @@ const (
 	ToolNotFound        Code = "tool_not_found"
 	ToolRetired         Code = "tool_retired"
 	MalformedProposal   Code = "malformed_proposal"
+	ProtocolError       Code = "protocol_error"
 	InvalidArguments    Code = "invalid_arguments"
 	InvalidCursor       Code = "invalid_cursor"
 	PermissionDenied    Code = "permission_denied"
@@ -67,6 +68,7 @@ var failures = []Failure{
 	{ToolNotFound, Routing, "lookup", "choose a listed tool", false},
 	{ToolRetired, Routing, "lookup", "choose the successor that the details name", false},
 	{MalformedProposal, Protocol, "", "propose again, as one well-formed call", false},
+	{ProtocolError, Protocol, "", "fix the request as the details say, or stop", false},
 	{InvalidArguments, Validation, "input", "fix the arguments that the violations name", false},
 	{InvalidCursor, Validation, "handler", "fix the arguments that the violations name", false},
 	{PermissionDenied, Policy, "permission", "stop, or ask for the right identity", false},

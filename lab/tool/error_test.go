@@ -21,6 +21,7 @@ func TestFailures(t *testing.T) {
 		{Code: "tool_not_found", Category: "routing", Control: "lookup", NextAction: "choose a listed tool"},
 		{Code: "tool_retired", Category: "routing", Control: "lookup", NextAction: "choose the successor that the details name"},
 		{Code: "malformed_proposal", Category: "protocol", NextAction: "propose again, as one well-formed call"},
+		{Code: "protocol_error", Category: "protocol", NextAction: "fix the request as the details say, or stop"},
 		{Code: "invalid_arguments", Category: "validation", Control: "input", NextAction: "fix the arguments that the violations name"},
 		{Code: "invalid_cursor", Category: "validation", Control: "handler", NextAction: "fix the arguments that the violations name"},
 		{Code: "permission_denied", Category: "policy", Control: "permission", NextAction: "stop, or ask for the right identity"},

@@ -14,6 +14,11 @@ type Definition struct {
 	InputSchema  json.RawMessage `json:"inputSchema"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 
+	// Annotations are a server's own hints about the tool, as it sent them (MCP:
+	// readOnlyHint, destructiveHint, ...). They are claims: nothing trusts them,
+	// and a hint that is absent is absent, not false. Nil where there are none.
+	Annotations json.RawMessage `json:"annotations,omitempty"`
+
 	// Strict asks a function-calling API to hold the model to InputSchema.
 	Strict bool `json:"strict,omitempty"`
 }
@@ -92,7 +97,20 @@ type Result struct {
 	// ReplacedBy names the successor of a tool that is deprecated.
 	ReplacedBy string
 	Took       time.Duration // on a simulated clock; else zero
-	Trace      Trace
+	// Reply is what the answer was made of, where it came over a wire; else nil.
+	Reply *Reply
+	Trace Trace
+}
+
+// Reply is the answer of a server before it was read as an output or an error.
+// Every count is of the bytes that arrived.
+type Reply struct {
+	IsError bool     // the server says that the tool failed
+	Texts   []string // of its text blocks, in order
+	Bytes   int      // of its structured content and its content, as JSON
+	// SchemaValid says whether the structured content satisfies the server's own
+	// outputSchema; nil where the tool has none.
+	SchemaValid *bool
 }
 
 // OK reports whether the call succeeded.
@@ -128,6 +146,8 @@ type Trace struct {
 	// Fault stands for what a handler said when it broke, which no caller is
 	// told: the backend's own word where the contract names it, else a marker.
 	Fault string `json:"fault,omitempty"`
+	// ListChanged says that the server announced another list of tools meanwhile.
+	ListChanged bool `json:"tools_list_changed,omitempty"`
 }
 
 // RefusedBy names the control that refused the call, or is empty.
@@ -136,12 +156,6 @@ func (t Trace) RefusedBy() string {
 		return t.Decisions[n-1].Control
 	}
 	return ""
-}
-
-// Effect is one observed change of a backend.
-type Effect struct {
-	Resource string `json:"resource"` // what changed, such as a ticket id
-	Change   string `json:"change"`   // how it changed, in one word
 }
 
 // Surface lists tool definitions and opens sessions. It is safe for
