@@ -24,6 +24,7 @@ var rooms = []struct {
 	{"lab/process", "", "a child knows nothing of what it is for"},
 	{"lab/receipt", "lab/tool", "a receipt keeps an answer"},
 	{"lab/registry", "lab/tool lab/jsonvalue lab/schema lab/contract lab/receipt", "the controls"},
+	{"lab/mcp", "lab/tool lab/jsonvalue lab/schema lab/contract lab/process", "servers answer over a wire and are started as processes; the output schemas that they promise are checked"},
 	{"lab/ticket", "lab/tool lab/jsonvalue lab/contract lab/receipt lab/registry", "the demo backend and its surfaces"},
 	{"lab/dataset", "lab/tool lab/jsonvalue", "cases are vocabulary; evidence does not know the runtime"},
 	{"lab/proposal", "lab/tool lab/jsonvalue", "reading what a model put out needs no runtime"},
@@ -44,7 +45,8 @@ var kept = []struct{ library, rooms, reason string }{
 	{"github.com/olekukonko/tablewriter", "lab/report", "tables are a format"},
 	{"github.com/mattn/go-isatty", "cmd/lab", "only the command line knows terminals"},
 	{"os/exec", "lab/process tests/bench", "what is started is ended with everything that it started; the benchmark times a command"},
-	{"net/http", "", "the lab dials nobody"},
+	{"github.com/modelcontextprotocol/go-sdk", "lab/mcp", "answers are taken as they stood on the wire, which the SDK does not hand on"},
+	{"net/http", "lab/mcp", "the lab dials nobody but the servers that it is told"},
 }
 
 const module = "agentlab/"
