@@ -12,8 +12,8 @@ import (
 	"agentlab/lab/tool"
 )
 
-// listed is a tool as a server lists it.
-type listed struct {
+// entry is a tool as a server lists it.
+type entry struct {
 	Name         string          `json:"name"`
 	Description  string          `json:"description"`
 	InputSchema  json.RawMessage `json:"inputSchema"`
@@ -31,7 +31,7 @@ func (c *Client) Tools(ctx context.Context) ([]tool.Definition, error) {
 	var all []tool.Definition
 	names := make(map[string]bool)
 	cursors := make(map[string]bool)
-	bytesListed := 0
+	total := 0
 	for cursor, page := "", 1; ; page++ {
 		raw, fault, err := c.call(ctx, "tools/list", func(ctx context.Context) error {
 			_, err := c.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
@@ -55,8 +55,8 @@ func (c *Client) Tools(ctx context.Context) ([]tool.Definition, error) {
 		if err := json.Unmarshal(raw, &result); err != nil {
 			return nil, unusable("the server's list of tools is not one", err.Error())
 		}
-		if bytesListed += len(raw); bytesListed > chatter*c.server.MaxMessage || len(all)+len(result.Tools) > maxTools {
-			return nil, unusable("the server lists too many tools", fmt.Sprintf("more than %d, or than %s", maxTools, size(chatter*c.server.MaxMessage)))
+		if total += len(raw); total > listed*c.server.MaxMessage || len(all)+len(result.Tools) > maxTools {
+			return nil, unusable("the server lists too many tools", fmt.Sprintf("more than %d, or than %s", maxTools, size(listed*c.server.MaxMessage)))
 		}
 		for _, document := range result.Tools {
 			definition, err := c.definition(document)
@@ -85,7 +85,7 @@ func (c *Client) Tools(ctx context.Context) ([]tool.Definition, error) {
 
 // definition reads one entry of the list. A hint that is absent stays absent.
 func (c *Client) definition(document json.RawMessage) (tool.Definition, error) {
-	var t listed
+	var t entry
 	if err := json.Unmarshal(document, &t); err != nil {
 		return tool.Definition{}, err
 	}

@@ -13,6 +13,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
 	"agentlab/lab/process"
 	"agentlab/lab/schema"
 	"agentlab/lab/tool"
@@ -32,6 +34,8 @@ type Client struct {
 	turn chan struct{} // a token: whose turn it is to call
 	mu   sync.Mutex
 	lost *tool.Unavailable
+	hung bool // it did not answer in time, and is given none to say goodbye
+	died bool // it ended by itself at its start
 	once sync.Once
 }
 
@@ -44,7 +48,7 @@ const lastWithHandshake = "2025-11-25"
 func Connect(ctx context.Context, server *Server) (*Client, error) {
 	started := time.Now()
 	c, err := connect(ctx, server)
-	if err != nil && ctx.Err() == nil && server.learned.protocol.Load() == nil && c.diedAsked() {
+	if err != nil && ctx.Err() == nil && server.learned.protocol.Load() == nil && c != nil && c.died {
 		revision := lastWithHandshake
 		server.learned.protocol.Store(&revision)
 		if c, err = connect(ctx, server); err != nil {
@@ -56,11 +60,6 @@ func Connect(ctx context.Context, server *Server) (*Client, error) {
 	}
 	c.took = time.Since(started)
 	return c, nil
-}
-
-// diedAsked reports whether the server ended by itself at the first question.
-func (c *Client) diedAsked() bool {
-	return c != nil && c.stdio != nil && c.stdio.process.Status() != ""
 }
 
 // connect makes one attempt. Beside an error it returns what is left of it.
@@ -77,9 +76,9 @@ func connect(ctx context.Context, server *Server) (*Client, error) {
 		Capabilities:   &sdk.ClientCapabilities{},
 		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
 		Logger:         slog.New(slog.DiscardHandler),
-		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
-			c.link.changed.Store(true)
-		},
+		// A server of the newest revision says what nobody listens for to nobody. What
+		// it says is heard on the wire, before the answer that it belongs to.
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {},
 	})
 	options := &sdk.ClientSessionOptions{}
 	if revision := server.learned.protocol.Load(); revision != nil {
@@ -100,6 +99,7 @@ func connect(ctx context.Context, server *Server) (*Client, error) {
 	case got = <-done:
 	case <-limited.Done():
 		gone := c.gone()
+		c.hung = true
 		c.cut()
 		got = <-done
 		if !gone {
@@ -110,6 +110,7 @@ func connect(ctx context.Context, server *Server) (*Client, error) {
 	if got.err != nil {
 		// Before the process is ended, so that what it did comes first.
 		err := c.unavailable(ctx, got.err, "initialize")
+		c.died = c.stdio != nil && !c.hung && c.stdio.process.Status() != ""
 		c.Close()
 		return c, c.withWords(err)
 	}
@@ -192,11 +193,13 @@ func (c *Client) call(ctx context.Context, doing string, send func(context.Conte
 	}
 	if limited.Err() != nil {
 		if !c.gone() {
+			c.hung = true
 			return nil, nil, limited.Err()
 		}
 		err = errGone
 	}
 	lost := c.unavailable(ctx, err, doing)
+	c.hung = true
 	c.Close()
 	if unavailable, ok := c.withWords(lost).(*tool.Unavailable); ok {
 		c.mu.Lock()
@@ -247,7 +250,7 @@ func (c *Client) unavailable(ctx context.Context, err error, doing string) error
 		return u
 	}
 	late := errors.Is(err, context.DeadlineExceeded)
-	if c.stdio != nil && !late {
+	if c.stdio != nil && !late && c.stdio.over(err) {
 		select {
 		case <-c.stdio.process.Exited():
 			u.Reason = "the server ended " + during(doing) + " (" + c.stdio.process.Status() + ")"
@@ -257,10 +260,15 @@ func (c *Client) unavailable(ctx context.Context, err error, doing string) error
 			return ctx.Err()
 		}
 	}
+	var refusal *jsonrpc.Error
 	switch {
 	case late:
 		u.Reason = fmt.Sprintf("the server did not answer %s within %s", doing, c.server.Timeout)
-	case c.stdio != nil && c.stdio.ended.Load():
+	case errors.As(err, &refusal):
+		u.Reason, u.Detail = "the server refused to "+doing, excerpt([]byte(refusal.Message))
+	case strings.Contains(err.Error(), "unsupported protocol version"):
+		u.Reason, u.Detail = "the server speaks a revision of the protocol that is not known here", err.Error()
+	case c.stdio != nil && c.stdio.over(err):
 		u.Reason = "the server closed its standard output " + during(doing)
 	default:
 		u.Reason, u.Detail = "the server ended "+doing+" without an answer", err.Error()
@@ -348,13 +356,13 @@ func (c *Client) Close() error {
 func (c *Client) cut() {
 	if c.stdio != nil {
 		grace := endGrace
-		if c.server.learned.stubborn.Load() {
+		if c.hung || c.server.learned.stubborn.Load() {
 			grace = shortGrace
 		}
 		c.stdio.Close()
 		started := time.Now()
 		c.stdio.process.End(grace)
-		if time.Since(started) >= grace {
+		if time.Since(started) >= endGrace {
 			c.server.learned.stubborn.Store(true)
 		}
 	}

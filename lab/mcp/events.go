@@ -88,6 +88,9 @@ type watched struct {
 	events
 	body   io.ReadCloser
 	closed func()
+	// Of the stream that only listens, the end is kept from the SDK until this is
+	// closed: it would end the session with it, and a server may end that stream.
+	until <-chan struct{}
 }
 
 func (s *watched) Read(p []byte) (int, error) {
@@ -96,6 +99,9 @@ func (s *watched) Read(p []byte) (int, error) {
 		if _, fault := s.events.Write(p[:n]); fault != nil {
 			return 0, fault
 		}
+	}
+	if n == 0 && err != nil && s.until != nil {
+		<-s.until
 	}
 	return n, err
 }

@@ -204,7 +204,7 @@ func (w *wire) whole(response *http.Response, id jsonrpc.ID) (text []byte, ok bo
 		return text, isAnswer(text, id)
 	case "text/event-stream":
 		var found []byte
-		events := &events{limit: w.server.MaxMessage, total: chatter * w.server.MaxMessage, each: func(data []byte) error {
+		events := &events{limit: w.server.MaxMessage, total: 2 * w.server.MaxMessage, each: func(data []byte) error {
 			if isAnswer(data, id) {
 				found = bytes.Clone(data)
 				return io.EOF
@@ -245,7 +245,9 @@ func (w *wire) listen(r *http.Request) (*http.Response, error) {
 	late := time.AfterFunc(min(discoverWait, w.server.Timeout/3), cancel)
 	response, err := w.base.RoundTrip(r.WithContext(ctx))
 	if err == nil && late.Stop() && response.StatusCode == http.StatusOK && mediaType(response) == "text/event-stream" {
-		response.Body = w.stream(response.Body, message{}, nil, cancel)
+		body := w.stream(response.Body, message{}, nil, cancel)
+		body.until = ctx.Done()
+		response.Body = body
 		return response, nil
 	}
 	if err == nil {
@@ -364,7 +366,7 @@ func mediaType(response *http.Response) string {
 }
 
 // stream watches an event stream as it passes.
-func (w *wire) stream(body io.ReadCloser, sent message, asked *exchange, closed func()) io.ReadCloser {
+func (w *wire) stream(body io.ReadCloser, sent message, asked *exchange, closed func()) *watched {
 	s := &watched{body: body, closed: closed}
 	s.events = events{
 		limit: w.server.MaxMessage,
@@ -373,7 +375,7 @@ func (w *wire) stream(body io.ReadCloser, sent message, asked *exchange, closed 
 	}
 	if sent.id.IsValid() {
 		// Of the stream that only listens, heard bounds what matters.
-		s.events.total = chatter * w.server.MaxMessage
+		s.events.total = 2 * w.server.MaxMessage
 	}
 	return s
 }

@@ -106,8 +106,8 @@ func (l *link) failure() (fault, detail string) {
 // heard takes a message that answers nothing. It reports whether the message is
 // to be passed on; too much of it ends the connection.
 func (l *link) heard(request *jsonrpc.Request, bytes int) (pass bool) {
-	if l.spoken.Add(int64(bytes)) > int64(chatter*l.server.MaxMessage) {
-		l.fail("the server floods: more than "+size(chatter*l.server.MaxMessage)+" of notifications without an answer", "")
+	if l.spoken.Add(int64(bytes)) > int64(l.server.MaxMessage) {
+		l.fail("the server floods: more than "+size(l.server.MaxMessage)+" of notifications without an answer", "")
 		return false
 	}
 	switch request.Method {

@@ -39,9 +39,9 @@ const (
 	maxPages = 1000  // of tools/list
 	maxTools = 20000 // of all of them
 
-	// Notifications and requests may come to so many times the size of a message
-	// between two answers.
-	chatter = 4
+	// The list of tools may come to so many times the size of a message. What
+	// nobody asked for may come to that size once between two answers.
+	listed = 4
 )
 
 // Server says how a server is reached: started by a command, or at a URL. It is

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -104,6 +106,11 @@ func (c *stdio) scan() {
 	}
 }
 
+// over reports whether the process has no more output, or takes no more input.
+func (c *stdio) over(err error) bool {
+	return c.ended.Load() || errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed)
+}
+
 // Read implements [sdk.Connection].
 func (c *stdio) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
@@ -184,11 +191,15 @@ func (c *stdio) message(document []byte) (jsonrpc.Message, error) {
 	}
 	message, err := jsonrpc.DecodeMessage(document)
 	if err != nil {
-		if json.Valid(document) {
-			// A log line is often JSON too.
+		switch {
+		case !json.Valid(document):
+			c.fail("the server answered with invalid JSON", excerpt(document))
+		case likeMessage(document):
+			c.fail("the server answered with something that is no JSON-RPC message", excerpt(document))
+		default:
+			// A line of a log is often JSON too.
 			return nil, c.text(document)
 		}
-		c.fail("the server answered with invalid JSON", excerpt(document))
 		return nil, io.ErrUnexpectedEOF
 	}
 	switch message := message.(type) {
@@ -203,6 +214,19 @@ func (c *stdio) message(document []byte) (jsonrpc.Message, error) {
 		return c.response(message, document)
 	}
 	return message, nil
+}
+
+// likeMessage reports whether an object was meant to be a message.
+func likeMessage(document []byte) bool {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(document, &members) != nil {
+		return false
+	}
+	_, versioned := members["jsonrpc"]
+	_, named := members["id"]
+	_, result := members["result"]
+	_, failed := members["error"]
+	return versioned || named && (result || failed)
 }
 
 // text takes a line that is no message.
