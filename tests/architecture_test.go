@@ -33,6 +33,8 @@ var rooms = []struct {
 	{"datasets", "", "it only embeds"},
 	{"cmd/lab", "datasets lab/tool lab/dataset lab/eval lab/report lab/registry lab/ticket", "evidence and runtime meet here"},
 	{"tests/bench", "tests/casegen", "it times the command from outside"},
+	{"tests/faultserver", "", "its faults are below the level of everything that it tests"},
+	{"tests/faultserver/cmd", "tests/faultserver", "to try it by hand"},
 	{"tests/casegen", "datasets", "it multiplies what is shipped"},
 	{"tests", "", "tests of the whole house"},
 }
@@ -47,6 +49,8 @@ var kept = []struct{ library, rooms, reason string }{
 	{"os/exec", "lab/process tests/bench", "what is started is ended with everything that it started; the benchmark times a command"},
 	{"github.com/modelcontextprotocol/go-sdk", "lab/mcp", "answers are taken as they stood on the wire, which the SDK does not hand on"},
 	{"net/http", "lab/mcp", "the lab dials nobody but the servers that it is told"},
+	{"os/exec", "tests/bench", "the lab starts no process"},
+	{"net/http", "tests/faultserver", "the lab dials nobody"},
 }
 
 const module = "agentlab/"
