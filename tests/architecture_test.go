@@ -28,6 +28,7 @@ var rooms = []struct {
 	{"lab/proposal", "lab/tool lab/jsonvalue", "reading what a model put out needs no runtime"},
 	{"lab/eval", "lab/tool lab/jsonvalue lab/proposal lab/dataset", "surfaces come in through interfaces; a case may hold a model's output"},
 	{"lab/report", "lab/tool lab/jsonvalue lab/dataset lab/eval", "rendering judges nothing"},
+	{"lab/suite", "lab/jsonvalue", "it says what is to be done and does nothing; arguments are JSON"},
 	{"datasets", "", "it only embeds"},
 	{"cmd/lab", "datasets lab/tool lab/dataset lab/eval lab/report lab/registry lab/ticket", "evidence and runtime meet here"},
 	{"tests/bench", "tests/casegen", "it times the command from outside"},
@@ -42,6 +43,7 @@ var kept = []struct{ library, room, reason string }{
 	{"github.com/gowebpki/jcs", "lab/jsonvalue", "one canonical form"},
 	{"github.com/olekukonko/tablewriter", "lab/report", "tables are a format"},
 	{"github.com/mattn/go-isatty", "cmd/lab", "only the command line knows terminals"},
+	{"go.yaml.in/yaml/v3", "lab/suite", "YAML is what people write; everything else is JSON"},
 	{"os/exec", "tests/bench", "the lab starts no process"},
 	{"net/http", "", "the lab dials nobody"},
 }
