@@ -30,6 +30,7 @@ var rooms = []struct {
 	{"lab/proposal", "lab/tool lab/jsonvalue", "reading what a model put out needs no runtime"},
 	{"lab/eval", "lab/tool lab/jsonvalue lab/proposal lab/dataset", "surfaces come in through interfaces; a case may hold a model's output"},
 	{"lab/report", "lab/tool lab/jsonvalue lab/dataset lab/eval", "rendering judges nothing"},
+	{"lab/suite", "lab/jsonvalue", "it says what is to be done and does nothing; arguments are JSON"},
 	{"datasets", "", "it only embeds"},
 	{"cmd/lab", "datasets lab/tool lab/dataset lab/eval lab/report lab/registry lab/ticket", "evidence and runtime meet here"},
 	{"tests/bench", "tests/casegen", "it times the command from outside"},
@@ -49,6 +50,7 @@ var kept = []struct{ library, rooms, reason string }{
 	{"os/exec", "lab/process tests/bench", "what is started is ended with everything that it started; the benchmark times a command"},
 	{"github.com/modelcontextprotocol/go-sdk", "lab/mcp", "answers are taken as they stood on the wire, which the SDK does not hand on"},
 	{"net/http", "lab/mcp", "the lab dials nobody but the servers that it is told"},
+	{"go.yaml.in/yaml/v3", "lab/suite", "YAML is what people write; everything else is JSON"},
 	{"os/exec", "tests/bench", "the lab starts no process"},
 	{"net/http", "tests/faultserver", "the lab dials nobody"},
 }
