@@ -112,7 +112,7 @@ func costliest(tb testing.TB, s *Schema, grow func(int) string) (value any, spen
 			continue
 		}
 		grown := decode(tb, text)
-		work := meter{maxWork}
+		work := meter{left: maxWork, leftover: s.leftover}
 		if work.visit(s.root, grown, 0) {
 			n += step
 			value, spent = grown, maxWork-work.left

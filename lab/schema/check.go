@@ -20,6 +20,7 @@ const (
 	maxDocument   = 1 << 20 // bytes
 	maxSubschemas = 10000
 	maxListed     = 1000 // values of one enum, names of one required
+	maxCount      = 1<<31 - 1
 )
 
 // object is a decoded JSON object.
@@ -34,6 +35,7 @@ type node struct {
 	ref    *node  // what $ref points at
 	refers string // the text of $ref
 	shared string // the name under which others refer to it
+	placed        // where it stands, for the second engine
 
 	kinds    kind // what type admits; 0 is everything
 	pattern  pattern
@@ -70,7 +72,11 @@ type pattern struct {
 // const, enum, default or examples is data, and names under properties are
 // names.
 type checker struct {
-	draft    drafts
+	draft    Dialect // at first, the one of a document that names none
+	foreign  bool    // what is not known is an annotation
+	second   bool    // the rules are those of the second engine
+	ids      identities
+	leftover bool // something is unevaluated
 	allowed  map[string]*keyword
 	path     []string
 	nodes    []*node
@@ -110,7 +116,6 @@ func (c *checker) within(token string, check func() error) error {
 
 // document checks a whole document and returns its root.
 func (c *checker) document(value any) (*node, error) {
-	c.draft = draft07
 	if root, ok := value.(object); ok {
 		if stated, ok := root["$schema"]; ok {
 			if err := c.within("$schema", func() error { return c.dialect(stated) }); err != nil {
@@ -118,10 +123,14 @@ func (c *checker) document(value any) (*node, error) {
 			}
 		}
 	}
+	c.second = c.second || c.draft&modern != 0
 	c.allowed = allowed[c.draft]
 	root, err := c.schema(value)
 	if err != nil {
 		return nil, err
+	}
+	if c.second {
+		return root, c.lead(root)
 	}
 	return root, c.references(root)
 }
@@ -134,7 +143,7 @@ func (c *checker) dialect(stated any) error {
 	name := strings.TrimPrefix(strings.TrimPrefix(uri, "https://"), "http://")
 	draft, known := metaSchemas[strings.TrimSuffix(name, "#")]
 	if !known || name == uri {
-		return c.unsupported("the dialect %q is not known here; draft-04, draft-06 and draft-07 are", uri)
+		return c.unsupported("the dialect %q is not known here; draft-04, draft-06, draft-07, 2019-09 and 2020-12 are", uri)
 	}
 	c.draft = draft
 	return nil
@@ -149,7 +158,7 @@ func (c *checker) schema(value any) (*node, error) {
 	c.nodes = append(c.nodes, n)
 	switch v := value.(type) {
 	case bool:
-		if c.draft == draft04 {
+		if c.draft == Draft04 {
 			return nil, c.invalid("must be an object; draft-04 has no boolean schemas")
 		}
 		n.always = &v
@@ -157,17 +166,25 @@ func (c *checker) schema(value any) (*node, error) {
 	case object:
 		n.raw = v
 	default:
-		return nil, c.invalid("must be a schema: an object%s", map[bool]string{false: " or a boolean"}[c.draft == draft04])
+		return nil, c.invalid("must be a schema: an object%s", map[bool]string{false: " or a boolean"}[c.draft == Draft04])
 	}
 
+	leave, err := c.enter(n)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	// In order, so that the same document always meets the same fault first.
 	for _, name := range sortedKeys(n.raw) {
-		row := c.allowed[name]
+		row := c.row(name)
+		if c.second && c.ignored(n, name) {
+			continue
+		}
 		c.path = append(c.path, name)
 		if row == nil {
 			return nil, c.unknown(name)
 		}
-		if _, refers := n.raw["$ref"]; refers && !row.annotation && name != "$ref" {
+		if _, refers := n.raw["$ref"]; refers && c.draft&drafts != 0 && !row.annotation && name != "$ref" {
 			return nil, c.unsupported("a keyword beside $ref is ignored in %s; put the $ref into an allOf", c.draft)
 		}
 		if err := c.value(n, row, n.raw[name]); err != nil {
@@ -192,13 +209,13 @@ func (c *checker) together(n *node) error {
 	for _, pair := range [][2]string{{"minLength", "maxLength"}, {"minProperties", "maxProperties"}} {
 		low, ok1 := n.raw[pair[0]].(json.Number)
 		high, ok2 := n.raw[pair[1]].(json.Number)
-		if ok1 && ok2 && rational(low).Cmp(rational(high)) > 0 {
+		if ok1 && ok2 && !c.second && rational(low).Cmp(rational(high)) > 0 {
 			return c.within(pair[0], func() error {
 				return c.unsupported("must not be more than %s: nothing could satisfy both", pair[1])
 			})
 		}
 	}
-	if c.draft != draft04 {
+	if c.draft != Draft04 {
 		return nil
 	}
 	for _, pair := range [][2]string{{"exclusiveMinimum", "minimum"}, {"exclusiveMaximum", "maximum"}} {
@@ -226,7 +243,7 @@ func (c *checker) value(n *node, row *keyword, value any) error {
 			return c.invalid("must be true or false")
 		}
 		if row.name == "uniqueItems" && on {
-			n.compares, c.equality = true, true
+			n.compares, c.equality = true, !c.second
 		}
 	case list:
 		if _, ok := value.([]any); !ok {
@@ -246,7 +263,7 @@ func (c *checker) value(n *node, row *keyword, value any) error {
 	case count:
 		return c.count(value)
 	case names:
-		return c.names(value, c.draft == draft04)
+		return c.names(value, c.draft == Draft04)
 	case typeNames:
 		return c.types(n, value)
 	case values, aValue:
@@ -256,7 +273,7 @@ func (c *checker) value(n *node, row *keyword, value any) error {
 		if !ok {
 			return c.invalid("must be a string")
 		}
-		if formats[name] == nil {
+		if formats[name] == nil && !(c.second && c.foreign) {
 			return c.unsupported("the format %q is not checked here", name)
 		}
 	case aPattern:
@@ -268,15 +285,24 @@ func (c *checker) value(n *node, row *keyword, value any) error {
 		n.pattern, err = c.pattern(n, source)
 		return err
 	case dialect:
-		if len(c.path) > 1 {
+		if len(c.path) > 1 && !c.again(n, value) {
 			return c.unsupported("$schema below the root is not supported")
 		}
 	case identity:
+		if c.second {
+			return nil // c.enter has seen to it
+		}
 		return c.identity(value)
+	case anchor:
+		return c.anchor(n, row.name, value)
 	case reference:
 		ref, ok := value.(string)
 		if !ok {
 			return c.invalid("must be a string")
+		}
+		if c.second {
+			n.jumps = append(n.jumps, jump{keyword: row.name, text: ref, path: slices.Clone(c.path)})
+			return nil
 		}
 		n.refers = ref
 		c.refs = append(c.refs, place{n, slices.Clone(c.path)})
@@ -296,7 +322,7 @@ func (c *checker) count(value any) error {
 	if n.Sign() < 0 || !n.IsInt() {
 		return c.invalid("must be a whole number of 0 or more")
 	}
-	if n.Cmp(big.NewRat(1<<31-1, 1)) > 0 {
+	if n.Cmp(big.NewRat(maxCount, 1)) > 0 && !c.second {
 		return c.unsupported("must be less than 2147483648")
 	}
 	return nil
@@ -310,7 +336,7 @@ func (c *checker) names(value any, some bool) error {
 	if some && len(items) == 0 {
 		return c.invalid("must not be empty in draft-04")
 	}
-	if len(items) > maxListed {
+	if len(items) > maxListed && !c.second {
 		return c.unsupported("more than %d names", maxListed)
 	}
 	seen := make(map[string]bool, len(items))
@@ -353,19 +379,20 @@ func (c *checker) types(n *node, value any) error {
 	return nil
 }
 
-// values checks const and enum. The engine compares through doubles.
+// values checks const and enum. The first engine compares through doubles; the
+// second is kept from comparing.
 func (c *checker) values(n *node, row *keyword, value any) error {
-	n.compares, c.equality = true, true
+	n.compares, c.equality = true, !c.second
 	items := []any{value}
 	if row.shape == values {
 		var ok bool
 		if items, ok = value.([]any); !ok {
 			return c.invalid("must be an array")
 		}
-		if len(items) == 0 {
-			return c.fault(c.draft != draft04, "must not be empty")
+		if len(items) == 0 && (!c.second || c.draft == Draft04) {
+			return c.fault(c.draft != Draft04, "must not be empty")
 		}
-		if len(items) > maxListed {
+		if len(items) > maxListed && !c.second {
 			return c.unsupported("more than %d values", maxListed)
 		}
 	}
@@ -373,11 +400,13 @@ func (c *checker) values(n *node, row *keyword, value any) error {
 	var canonical []byte
 	for i, item := range items {
 		canonical = jsonvalue.AppendCanonical(canonical[:0], item)
-		n.upkeep += 1 + len(canonical)/costBytes
-		if !compares(item) {
+		if !c.second {
+			n.upkeep += 1 + len(canonical)/costBytes
+		}
+		if !c.second && !compares(item) {
 			return c.unsupported("a number that a double cannot hold is not compared here")
 		}
-		if seen[string(canonical)] && c.draft == draft04 {
+		if seen[string(canonical)] && c.draft == Draft04 {
 			return c.within(strconv.Itoa(i), func() error { return c.invalid("is listed twice") })
 		}
 		seen[string(canonical)] = true
@@ -443,7 +472,7 @@ func (c *checker) subschemas(n *node, row *keyword, value any) error {
 	case aSchema:
 		return c.child(n, edge{keyword: row.name, use: row.use}, value)
 	case schemaOrFlag:
-		if always, ok := value.(bool); ok && c.draft == draft04 {
+		if always, ok := value.(bool); ok && c.draft == Draft04 {
 			child := &node{always: &always, upkeep: costVisit}
 			n.edges = append(n.edges, edge{keyword: row.name, use: row.use, to: child})
 			return nil
@@ -451,8 +480,8 @@ func (c *checker) subschemas(n *node, row *keyword, value any) error {
 		return c.child(n, edge{keyword: row.name, use: row.use}, value)
 	case schemaOrList:
 		if items, ok := value.([]any); ok {
-			if len(items) == 0 {
-				return c.fault(c.draft != draft04, "must not be empty")
+			if len(items) == 0 && (!c.second || c.draft == Draft04) {
+				return c.fault(c.draft != Draft04, "must not be empty")
 			}
 			return c.children(n, edge{keyword: row.name, use: inIndex}, items)
 		}
@@ -485,9 +514,9 @@ func (c *checker) subschemas(n *node, row *keyword, value any) error {
 			}
 		}
 		var err error
-		if needed, ok := member.([]any); ok && row.shape == dependencyMap {
+		if needed, ok := member.([]any); row.shape == namesMap || ok && row.shape == dependencyMap {
 			n.extra[slot(kindObject)] += costFinding * len(needed)
-			err = c.names(member, c.draft == draft04)
+			err = c.names(member, c.draft == Draft04)
 		} else {
 			err = c.child(n, e, member)
 		}
@@ -517,6 +546,10 @@ func (c *checker) child(n *node, e edge, value any) error {
 		return err
 	}
 	e.to = to
+	if c.second {
+		e.use = c.reach(n, e)
+		c.leftover = c.leftover || e.use == inLeft
+	}
 	n.edges = append(n.edges, e)
 	return nil
 }

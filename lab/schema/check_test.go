@@ -39,7 +39,7 @@ func TestCompileRefuses(t *testing.T) {
 		{`{"properties":{` + manyProperties(maxSubschemas) + `}}`, "/properties/prop9999", unsupported, "subschemas"},
 
 		// Dialects.
-		{`{"$schema":"https://json-schema.org/draft/2020-12/schema"}`, "/$schema", unsupported, "is not known"},
+		{`{"$schema":"https://json-schema.org/draft/next/schema"}`, "/$schema", unsupported, "is not known"},
 		{`{"$schema":"http://json-schema.org/schema#"}`, "/$schema", unsupported, "is not known"},
 		{`{"$schema":"json-schema.org/draft-07/schema"}`, "/$schema", unsupported, "is not known"},
 		{`{"$schema":7}`, "/$schema", invalid, "must be a string"},
@@ -49,8 +49,9 @@ func TestCompileRefuses(t *testing.T) {
 		{`{` + in04 + `,"$id":"http://a.test/"}`, "/$id", unsupported, "no keyword"},
 		{`{` + in06 + `,"if":{}}`, "/if", unsupported, `draft-06 has no keyword "if"`},
 		{`{"id":"http://a.test/"}`, "/id", unsupported, `draft-07 has no keyword "id"`},
-		{`{"prefixItems":[{}]}`, "/prefixItems", unsupported, "is not known"},
-		{`{"properties":{"a":{"$defs":{}}}}`, "/properties/a/$defs", unsupported, "is not known"},
+		{`{"prefixItems":[{}]}`, "/prefixItems", unsupported, `draft-07 has no keyword "prefixItems"`},
+		{`{"properties":{"a":{"$defs":{}}}}`, "/properties/a/$defs", unsupported, "no keyword"},
+		{`{"minLenght":1}`, "/minLenght", unsupported, "is not known"},
 		{`{"properties":{"a/b~":{"x-y":1}}}`, "/properties/a~1b~0/x-y", unsupported, "is not known"},
 
 		// Identities and references.

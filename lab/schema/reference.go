@@ -113,6 +113,13 @@ func comesBack(way []*node, n *node) []*node {
 			return loop
 		}
 	}
+	for _, j := range n.jumps {
+		for _, to := range j.ways {
+			if loop := comesBack(way, to); loop != nil {
+				return loop
+			}
+		}
+	}
 	for _, e := range n.edges {
 		if e.use == inPlace {
 			if loop := comesBack(way, e.to); loop != nil {

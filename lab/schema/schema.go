@@ -52,6 +52,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/xeipuuv/gojsonschema"
 
 	"agentlab/lab/jsonvalue"
@@ -68,14 +69,47 @@ const (
 // use.
 type Schema struct {
 	engine   *gojsonschema.Schema
+	second   *jsonschema.Schema // instead of engine
+	nodes    map[string]*node   // for second: the subschemas by their places in its document
 	root     *node
+	leftover bool // something is unevaluated
 	weight   int
 	equality bool
 	sources  map[string]string // patterns and numbers of the document, by the engine's form
 }
 
-// Compile reads one JSON document as a schema. Every error is an [*Error].
+// Compile reads one JSON document as a schema of our own: without $schema it is
+// of draft-07, and what is not known is refused, so that a misspelt keyword
+// never seems to be checked. Every error is an [*Error].
 func Compile(document []byte) (*Schema, error) {
+	value, err := read(document)
+	if err != nil {
+		return nil, err
+	}
+	return (&checker{draft: Draft07}).compile(value)
+}
+
+// CompileForeign reads one JSON document as a schema that somebody else wrote:
+// without $schema it is of the dialect given, and keywords and formats that
+// are not known are annotations, as JSON Schema has it. Every error is an
+// [*Error].
+func CompileForeign(document []byte, unstated Dialect) (*Schema, error) {
+	value, err := read(document)
+	if err != nil {
+		return nil, err
+	}
+	if unstated&anyDraft == 0 || unstated&(unstated-1) != 0 {
+		return nil, &Error{Reason: "no dialect of JSON Schema was named", Unsupported: true}
+	}
+	c := checker{draft: unstated, foreign: true}
+	s, err := c.compile(value)
+	if err != nil && !c.second {
+		return (&checker{draft: unstated, foreign: true, second: true}).compile(value)
+	}
+	return s, err
+}
+
+func read(document []byte) (any, error) {
 	if len(document) > maxDocument {
 		return nil, &Error{Reason: fmt.Sprintf("the document is longer than %d bytes", maxDocument), Unsupported: true}
 	}
@@ -88,17 +122,29 @@ func Compile(document []byte) (*Schema, error) {
 		}
 		return nil, fault
 	}
-	var c checker
+	return value, nil
+}
+
+func (c *checker) compile(value any) (*Schema, error) {
 	root, err := c.document(value)
 	if err != nil {
 		return nil, err
 	}
-	compiled, err := engine(root)
+	s := &Schema{root: root, equality: c.equality, sources: c.sources, leftover: c.leftover}
+	if c.second {
+		s.second, s.nodes, err = c.compileSecond(root)
+	} else {
+		s.engine, err = engine(root)
+	}
 	if err != nil {
 		// The engine's words are not for the outside, and it names no place.
 		return nil, &Error{Reason: notTaken, Unsupported: true}
 	}
-	return &Schema{compiled, root, weigh(root), c.equality, c.sources}, nil
+	s.weight = weigh(root)
+	if s.leftover {
+		s.weight = unbounded
+	}
+	return s, nil
 }
 
 // Validate lists what is wrong with a value, in the order of place, keyword
@@ -121,10 +167,13 @@ func (s *Schema) Validate(value any) (found []tool.Violation) {
 		value = plainZeros(value)
 	}
 	if s.weight*(x.nodes+x.bytes/costSteps) > quickWork || x.bytes > quickBytes {
-		work := meter{maxWork}
+		work := meter{left: maxWork, leftover: s.leftover}
 		if !work.visit(s.root, value, 0) {
 			return []tool.Violation{cannot("", "is too large to be checked against this schema")}
 		}
+	}
+	if s.second != nil {
+		return (&outcome{nodes: s.nodes}).violations(s.second.Validate(value))
 	}
 	result, err := s.engine.Validate(gojsonschema.NewRawLoader(value))
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/xeipuuv/gojsonschema"
 
@@ -35,38 +34,38 @@ type finding struct {
 // so that is exactly one finding, and it comes next. Which branch is closest
 // is an accident of the engine; none of it is told.
 var findings = map[string]finding{
-	"false":                {"false", fixed("nothing is allowed here"), none},
-	"required":             {"required", property("%s is required"), none},
+	"false":                {"false", fixed("false"), none},
+	"required":             {"required", property("required"), none},
 	"invalid_type":         {"type", typeMessage, none},
-	"number_any_of":        {"anyOf", fixed("must match at least one of the alternatives"), one},
-	"number_one_of":        {"oneOf", fixed("must match exactly one of the alternatives"), oneWhereNoneMatched},
+	"number_any_of":        {"anyOf", fixed("anyOf"), one},
+	"number_one_of":        {"oneOf", fixed("oneOf"), oneWhereNoneMatched},
 	"number_all_of":        {},
-	"number_not":           {"not", fixed("must not match what the schema excludes"), none},
+	"number_not":           {"not", fixed("not"), none},
 	"condition_then":       {},
 	"condition_else":       {},
 	"missing_dependency":   {"dependencies", dependency, none},
 	"const":                {"const", constMessage, none},
 	"enum":                 {"enum", enumMessage, none},
-	"array_min_items":      {"minItems", amount("min", "must have at least %d %s", "item", "items"), none},
-	"array_max_items":      {"maxItems", amount("max", "must have at most %d %s", "item", "items"), none},
-	"unique":               {"uniqueItems", fixed("must not have two equal items"), none},
-	"contains":             {"contains", fixed("must have an item of the form that the schema asks for"), oneUnlessEmpty},
-	"array_min_properties": {"minProperties", amount("min", "must have at least %d %s", "property", "properties"), none},
-	"array_max_properties": {"maxProperties", amount("max", "must have at most %d %s", "property", "properties"), none},
+	"array_min_items":      {"minItems", amount("minItems", "min"), none},
+	"array_max_items":      {"maxItems", amount("maxItems", "max"), none},
+	"unique":               {"uniqueItems", fixed("uniqueItems"), none},
+	"contains":             {"contains", fixed("contains"), oneUnlessEmpty},
+	"array_min_properties": {"minProperties", amount("minProperties", "min"), none},
+	"array_max_properties": {"maxProperties", amount("maxProperties", "max"), none},
 
-	"array_no_additional_items":       {"additionalItems", fixed("must not have more items than the schema lists"), none},
-	"additional_property_not_allowed": {"additionalProperties", property("%s is not allowed"), none},
-	"invalid_property_name":           {"propertyNames", property("%s has a name that is not allowed"), one},
+	"array_no_additional_items":       {"additionalItems", fixed("additionalItems"), none},
+	"additional_property_not_allowed": {"additionalProperties", property("additionalProperties"), none},
+	"invalid_property_name":           {"propertyNames", property("propertyNames"), one},
 
-	"string_gte":  {"minLength", amount("min", "must be at least %d %s long", "character", "characters"), none},
-	"string_lte":  {"maxLength", amount("max", "must be at most %d %s long", "character", "characters"), none},
+	"string_gte":  {"minLength", amount("minLength", "min"), none},
+	"string_lte":  {"maxLength", amount("maxLength", "max"), none},
 	"pattern":     {"pattern", patternMessage, none},
 	"format":      {"format", formatMessage, none},
-	"multiple_of": {"multipleOf", bound("multiple", "must be a multiple of %s"), none},
-	"number_gte":  {"minimum", bound("min", "must be at least %s"), none},
-	"number_gt":   {"exclusiveMinimum", bound("min", "must be greater than %s"), none},
-	"number_lte":  {"maximum", bound("max", "must be at most %s"), none},
-	"number_lt":   {"exclusiveMaximum", bound("max", "must be less than %s"), none},
+	"multiple_of": {"multipleOf", bound("multipleOf", "multiple"), none},
+	"number_gte":  {"minimum", bound("minimum", "min"), none},
+	"number_gt":   {"exclusiveMinimum", bound("exclusiveMinimum", "min"), none},
+	"number_lte":  {"maximum", bound("maximum", "max"), none},
+	"number_lt":   {"exclusiveMaximum", bound("exclusiveMaximum", "max"), none},
 }
 
 func none([]gojsonschema.ResultError) int { return 0 }
@@ -138,98 +137,64 @@ type wording struct {
 	choices map[string]string // enums that are worded already
 }
 
-func fixed(text string) message {
-	return func(gojsonschema.ErrorDetails, wording) string { return text }
+func fixed(keyword string) message {
+	return func(gojsonschema.ErrorDetails, wording) string { return texts[keyword] }
 }
 
 // property names a property: one of the schema's, or one too many, which is a
 // key of the data and cut where it is long.
-func property(format string) message {
+func property(keyword string) message {
 	return func(details gojsonschema.ErrorDetails, _ wording) string {
 		name, _ := details["property"].(string)
-		return fmt.Sprintf(format, "property "+quoted(name))
+		return named(keyword, name)
 	}
 }
 
 func dependency(details gojsonschema.ErrorDetails, _ wording) string {
 	name, _ := details["dependency"].(string)
-	return "property " + quoted(name) + " is required beside another property"
+	return named("dependencies", name)
 }
 
 func typeMessage(details gojsonschema.ErrorDetails, _ wording) string {
 	expected, _ := details["expected"].(string)
-	types := strings.Split(strings.Trim(expected, "[]"), ",")
-	slices.Sort(types)
-	return "must be " + either(types)
+	return oneType(strings.Split(strings.Trim(expected, "[]"), ","))
 }
 
 func constMessage(details gojsonschema.ErrorDetails, _ wording) string {
 	allowed, _ := details["allowed"].(string)
-	return "must be " + strings.Join(rewritten(allowed), "")
+	return fmt.Sprintf(texts["const"], strings.Join(rewritten(allowed), ""))
 }
 
 func enumMessage(details gojsonschema.ErrorDetails, w wording) string {
 	allowed, _ := details["allowed"].(string)
 	if w.choices[allowed] == "" {
-		w.choices[allowed] = "must be " + either(rewritten(allowed))
+		w.choices[allowed] = fmt.Sprintf(texts["enum"], either(rewritten(allowed)))
 	}
 	return w.choices[allowed]
 }
 
 func patternMessage(details gojsonschema.ErrorDetails, w wording) string {
 	re2, _ := details["pattern"].(*regexp.Regexp)
-	return "must match the pattern " + quoted(w.sources[re2.String()])
+	return fmt.Sprintf(texts["pattern"], quoted(w.sources[re2.String()]))
 }
 
 func formatMessage(details gojsonschema.ErrorDetails, _ wording) string {
 	name, _ := details["format"].(string)
-	return "must be in the format " + quoted(name)
+	return fmt.Sprintf(texts["format"], quoted(name))
 }
 
-func amount(detail, format, single, several string) message {
+func amount(keyword, detail string) message {
 	return func(details gojsonschema.ErrorDetails, _ wording) string {
 		n, _ := details[detail].(int)
-		if n == 1 {
-			return fmt.Sprintf(format, n, single)
-		}
-		return fmt.Sprintf(format, n, several)
+		return counted(keyword, strconv.Itoa(n))
 	}
 }
 
-func bound(detail, format string) message {
+func bound(keyword, detail string) message {
 	return func(details gojsonschema.ErrorDetails, w wording) string {
 		n, _ := details[detail].(*big.Float)
-		return fmt.Sprintf(format, cut(w.sources[numberForm(n)]))
+		return fmt.Sprintf(texts[keyword], cut(w.sources[numberForm(n)]))
 	}
-}
-
-// Limits of a message. What is cut is told as such.
-const (
-	maxQuoted = 200 // bytes of one name, pattern or value
-	maxChoice = 20  // values of an enum
-)
-
-func quoted(s string) string { return cut(string(jsonvalue.AppendString(nil, s))) }
-
-func cut(s string) string {
-	if len(s) <= maxQuoted {
-		return s
-	}
-	end := maxQuoted
-	for !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
-}
-
-func either(choices []string) string {
-	switch n := len(choices); {
-	case n > maxChoice:
-		return "one of " + strings.Join(choices[:maxChoice], ", ") + " or " + strconv.Itoa(n-maxChoice) + " others"
-	case n > 2:
-		return "one of " + strings.Join(choices[:n-1], ", ") + " or " + choices[n-1]
-	}
-	return strings.Join(choices, " or ")
 }
 
 // rewritten reads values that the engine has joined, and writes them in the

@@ -52,6 +52,11 @@ func weigh(n *node) int {
 	if n.ref != nil {
 		total += weigh(n.ref)
 	}
+	for _, j := range n.jumps {
+		for _, to := range j.ways {
+			total += weigh(to)
+		}
+	}
 	for _, e := range n.edges {
 		if e.use != kept {
 			total += weigh(e.to)
@@ -128,7 +133,16 @@ func digits(literal json.Number) int {
 // meter walks schema and data as the engine would, without its shortcuts, and
 // stops when the work gets too much. A check of recursive schemas can grow
 // with a power of the depth of the data.
-type meter struct{ left int }
+type meter struct {
+	left     int
+	leftover bool        // the second engine keeps lists of what is unevaluated
+	depth    int         // schemas on the way
+	way      []*resource // the resources that the way has come into
+}
+
+// maxWay bounds how many schemas lie between the root and the last: each is
+// some calls on the engine's stack.
+const maxWay = 20_000
 
 // spend reports whether the budget still holds.
 func (m *meter) spend(cost int) bool {
@@ -138,6 +152,15 @@ func (m *meter) spend(cost int) bool {
 
 // visit takes the bytes of the path to the value too: each finding copies it.
 func (m *meter) visit(n *node, value any, path int) bool {
+	if m.depth == maxWay {
+		return false
+	}
+	m.depth++
+	defer func() { m.depth-- }()
+	if n.resource != nil && (len(m.way) == 0 || m.way[len(m.way)-1] != n.resource) {
+		m.way = append(m.way, n.resource)
+		defer func() { m.way = m.way[:len(m.way)-1] }()
+	}
 	for n.ref != nil {
 		n = n.ref
 		if !m.spend(1) {
@@ -171,6 +194,14 @@ func (m *meter) visit(n *node, value any, path int) bool {
 		}
 		cost += len(required) / 4
 	}
+	if m.leftover {
+		switch v := value.(type) {
+		case object:
+			cost += 2 * len(v)
+		case []any:
+			cost += 2 * len(v)
+		}
+	}
 	if n.compares {
 		var x extent
 		x.add(value, false, 0)
@@ -187,7 +218,7 @@ func (m *meter) visit(n *node, value any, path int) bool {
 	}
 	for _, e := range n.edges {
 		if e.use == inPlace {
-			if e.keyword == "dependencies" {
+			if e.keyword == "dependencies" || e.keyword == "dependentSchemas" {
 				members, _ := value.(object)
 				if _, ok := members[e.token]; !ok {
 					continue
@@ -196,6 +227,11 @@ func (m *meter) visit(n *node, value any, path int) bool {
 			if !m.visit(e.to, value, path) {
 				return false
 			}
+		}
+	}
+	for _, j := range n.jumps {
+		if !m.spend(costVisit+len(m.way)) || !m.visit(m.target(n, j), value, path) {
+			return false
 		}
 	}
 	switch v := value.(type) {
@@ -222,6 +258,12 @@ func (m *meter) items(n *node, items []any, tuple, path int) bool {
 				continue
 			}
 			apply = items[tuple:]
+		case inTail:
+			apply = items[min(tuple, len(items)):]
+		case inLeft:
+			if has(n, "items") {
+				continue
+			}
 		default:
 			continue
 		}
@@ -235,7 +277,7 @@ func (m *meter) items(n *node, items []any, tuple, path int) bool {
 }
 
 func (m *meter) members(n *node, members object, path int) bool {
-	named, _ := n.raw["properties"].(object)
+	known, _ := n.raw["properties"].(object)
 	for _, e := range n.edges {
 		switch e.use {
 		case inProperty:
@@ -257,15 +299,43 @@ func (m *meter) members(n *node, members object, path int) bool {
 					return false
 				}
 			}
+		case inLeft:
+			if has(n, "additionalProperties") {
+				continue
+			}
+			for name, member := range members {
+				if _, ok := known[name]; !ok && !matchesAny(n, name) && !m.visit(e.to, member, path+len(name)) {
+					return false
+				}
+			}
 		case inOther:
 			for name, member := range members {
-				if _, ok := named[name]; !ok && !matchesAny(n, name) && !m.visit(e.to, member, path+len(name)) {
+				if _, ok := known[name]; !ok && !matchesAny(n, name) && !m.visit(e.to, member, path+len(name)) {
 					return false
 				}
 			}
 		}
 	}
 	return true
+}
+
+func has(n *node, keyword string) bool {
+	_, ok := n.raw[keyword]
+	return ok
+}
+
+// target finds what a reference leads to on the way that was taken, as the
+// engine does: the outermost resource decides what a dynamic one means.
+func (m *meter) target(n *node, j jump) *node {
+	for _, r := range m.way {
+		if to := r.dynamic[j.dynamic]; j.dynamic != "" && to != nil {
+			return to
+		}
+		if j.again && r.again {
+			return r.root
+		}
+	}
+	return j.to
 }
 
 func matchesAny(n *node, name string) bool {
