@@ -26,14 +26,24 @@ import (
 type Case struct {
 	ID          string
 	Intent      string   // one plain sentence
+	Todo        string   // what a person must still decide; such a case is not replayed
 	Permissions []string // of the caller
 	Approved    bool     // the calls of the case were confirmed
-	Baseline    []Proposal
-	Candidate   []Proposal
-	Expected    Expectation
+	// Baseline and Candidate are what the replayed surfaces are given. Of a case
+	// with Calls they are found there by the names in [Settings].
+	Baseline  []Proposal
+	Candidate []Proposal
+	Calls     []Calls // in the order of the line; nil where the case names no surface
+	Expected  Expectation
 	// Stage is nil where the case asks for nothing but calls in their order.
 	Stage *Stage
 	Tags  []string // which change nothing of a run
+}
+
+// Calls are the proposals of a case that the surface of that name is given.
+type Calls struct {
+	Surface   string
+	Proposals []Proposal
 }
 
 // Proposal is one proposal of a case, of which nothing was looked at.
@@ -85,6 +95,10 @@ type Expectation struct {
 	OutputKeys      []string // of the last output, in any order
 	OutputCount     *int     // the items of the last output
 	HasNextCursor   *bool    // of the last output
+	IsError         *bool    // what the server says of the last result
+	ContentContains *string  // a part of the last text content
+	MaxOutputBytes  *int     // the largest size of the last output
+	SchemaValid     *bool    // of the last structured content, by the server's own schema
 
 	Steps []*StepExpectation // one a proposal; nil for one that is not graded
 	State json.RawMessage    // a part of the backend's state at the end
@@ -101,6 +115,10 @@ type StepExpectation struct {
 	OutputKeys      []string
 	OutputCount     *int
 	HasNextCursor   *bool
+	IsError         *bool
+	ContentContains *string
+	MaxOutputBytes  *int
+	SchemaValid     *bool
 	RefusedBy       *string // a control; the empty string for none
 	HandlerRan      *bool
 	Outcome         *string         // of the error

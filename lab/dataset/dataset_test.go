@@ -53,8 +53,9 @@ type loaded struct {
 }
 
 // load reads a dataset to its end, in the way of an eval on one goroutine.
-func load(sources ...dataset.Source) (loaded, error) {
-	r := dataset.Open(sources...)
+func load(sources ...dataset.Source) (loaded, error) { return loadFrom(dataset.Open(sources...)) }
+
+func loadFrom(r *dataset.Reader) (loaded, error) {
 	defer r.Close()
 	ledger := dataset.NewLedger(r)
 	var l loaded

@@ -20,6 +20,7 @@ const (
 	MaxIDLength  = 200           // characters of a case_id
 	MaxCount     = 1_000_000_000 // of a count that is expected
 	MaxProposals = 1000          // of one surface, so that a short line is not a long run
+	MaxTodo      = 1000          // characters of a todo
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -27,12 +28,13 @@ func ptr[T any](v T) *T { return &v }
 // lineReader reads the cases of one batch, a line at a time. A fault of form
 // is noted and reading goes on; a fault of syntax ends the line.
 type lineReader struct {
-	source bytes.Buffer // which the tokenizer reads in place
-	tokens jsontext.Decoder
-	line   []byte
-	syntax error // the fault that ended the line
-	faults int   // of the line
-	note   func(field, reason string)
+	source   bytes.Buffer // which the tokenizer reads in place
+	tokens   jsontext.Decoder
+	line     []byte
+	syntax   error     // the fault that ended the line
+	faults   int       // of the line
+	settings *Settings // nil where nothing is known of surfaces
+	note     func(field, reason string)
 }
 
 // fault notes what is wrong at a place of the line.
@@ -266,6 +268,32 @@ func (r *lineReader) proposals() []Proposal {
 		r.wrong("must be at most %d proposals", MaxProposals)
 	}
 	return list
+}
+
+// calls reads lists of proposals, each under the name of its surface.
+func (r *lineReader) calls() []Calls {
+	calls := []Calls{}
+	if !r.expect('{', "an object") {
+		return calls
+	}
+	if _, ok := r.next(); !ok {
+		return calls
+	}
+	for r.tokens.PeekKind() != '}' {
+		name, ok := r.name()
+		if !ok {
+			return calls
+		}
+		surface := string(name) // before more is read
+		calls = append(calls, Calls{surface, r.proposals()})
+		if r.syntax != nil {
+			return calls
+		}
+	}
+	if _, ok := r.next(); ok && len(calls) == 0 {
+		r.wrong("must not be empty")
+	}
+	return calls
 }
 
 // rawObject reads arguments without looking at what they say. Whether they

@@ -3,7 +3,6 @@ package dataset
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -24,9 +23,9 @@ type field[T any] struct {
 // presence says when a member must or may be there.
 type presence struct {
 	required bool
-	unless   string // this other member makes it optional
-	excludes bool   // and then it may not be there at all
-	onlyWith string // without this other member it may not be there
+	unless   []string // each of these other members makes it optional
+	excludes []string // beside none of these may it be there
+	onlyWith string   // without this other member it may not be there
 }
 
 var (
@@ -34,9 +33,10 @@ var (
 	optional = presence{}
 )
 
-// insteadOf is the presence of a member that is there, or else the other is.
-func insteadOf(other string) presence {
-	return presence{required: true, unless: other, excludes: true}
+// insteadOf is the presence of a member that is there, or else one of the others
+// is.
+func insteadOf(others ...string) presence {
+	return presence{required: true, unless: others, excludes: others}
 }
 
 // table is the members of one object.
@@ -55,13 +55,19 @@ func (t table[T]) has(seen uint64, name string) bool {
 // presenceFault says what is wrong with a member's being there or not, or
 // nothing.
 func (t table[T]) presenceFault(i int, seen uint64) string {
-	p, there := &t[i].presence, seen&(1<<i) != 0
-	switch {
-	case !there && p.required && (p.unless == "" || !t.has(seen, p.unless)):
-		return "missing"
-	case there && p.excludes && t.has(seen, p.unless):
-		return "may not stand beside " + p.unless
-	case there && p.onlyWith != "" && !t.has(seen, p.onlyWith):
+	p := &t[i].presence
+	if seen&(1<<i) == 0 {
+		if p.required && !slices.ContainsFunc(p.unless, func(other string) bool { return t.has(seen, other) }) {
+			return "missing"
+		}
+		return ""
+	}
+	for _, other := range p.excludes {
+		if t.has(seen, other) {
+			return "may not stand beside " + other
+		}
+	}
+	if p.onlyWith != "" && !t.has(seen, p.onlyWith) {
 		return "may only stand beside " + p.onlyWith
 	}
 	return ""
@@ -81,16 +87,19 @@ var (
 	caseFields = table[Case]{
 		{"case_id", required, func(r *lineReader, c *Case) { c.ID = r.text(1, MaxIDLength) }},
 		{"intent", required, func(r *lineReader, c *Case) { c.Intent = r.text(1, math.MaxInt) }},
-		{"actor_permissions", insteadOf("caller"), func(r *lineReader, c *Case) { c.Permissions = r.texts() }},
-		{"approved", presence{required: true, unless: "caller"}, func(r *lineReader, c *Case) { c.Approved = r.boolean() }},
-		{"baseline_calls", insteadOf("proposals"), func(r *lineReader, c *Case) { c.Baseline = r.proposals() }},
-		{"candidate_calls", insteadOf("proposals"), func(r *lineReader, c *Case) { c.Candidate = r.proposals() }},
+		{"actor_permissions", presence{required: true, unless: []string{"caller", "proposals", "calls"}, excludes: []string{"caller"}},
+			func(r *lineReader, c *Case) { c.Permissions = r.texts() }},
+		{"approved", presence{required: true, unless: []string{"caller", "proposals", "calls"}}, func(r *lineReader, c *Case) { c.Approved = r.boolean() }},
+		{"baseline_calls", insteadOf("proposals", "calls"), func(r *lineReader, c *Case) { c.Baseline = r.proposals() }},
+		{"candidate_calls", insteadOf("proposals", "calls"), func(r *lineReader, c *Case) { c.Candidate = r.proposals() }},
 		{"expected", required, func(r *lineReader, c *Case) { object(r, expectedFields, &c.Expected) }},
-		{"proposals", optional, func(r *lineReader, c *Case) {
+		{"proposals", presence{excludes: []string{"calls"}}, func(r *lineReader, c *Case) {
 			c.Baseline = r.proposals()
 			c.Candidate = c.Baseline
 			c.stage()
 		}},
+		{"calls", optional, func(r *lineReader, c *Case) { c.Calls = r.calls() }},
+		{"todo", optional, func(r *lineReader, c *Case) { c.Todo = r.text(1, MaxTodo) }},
 		{"caller", optional, func(r *lineReader, c *Case) {
 			caller := ptr(r.caller(callerFields))
 			c.Permissions, c.stage().Caller = caller.Permissions, caller
@@ -156,6 +165,10 @@ var (
 		{"output_keys", optional, func(r *lineReader, e *Expectation) { e.OutputKeys = r.set(0) }},
 		{"output_count", optional, func(r *lineReader, e *Expectation) { e.OutputCount = ptr(r.count()) }},
 		{"has_next_cursor", optional, func(r *lineReader, e *Expectation) { e.HasNextCursor = ptr(r.boolean()) }},
+		{"is_error", optional, func(r *lineReader, e *Expectation) { e.IsError = ptr(r.boolean()) }},
+		{"content_contains", optional, func(r *lineReader, e *Expectation) { e.ContentContains = ptr(r.text(1, math.MaxInt)) }},
+		{"max_output_bytes", optional, func(r *lineReader, e *Expectation) { e.MaxOutputBytes = ptr(r.count()) }},
+		{"schema_valid", optional, func(r *lineReader, e *Expectation) { e.SchemaValid = ptr(r.boolean()) }},
 		{"steps", optional, func(r *lineReader, e *Expectation) { e.Steps = array(r, 1, r.step) }},
 		{"state", optional, func(r *lineReader, e *Expectation) { e.State = r.part() }},
 	}
@@ -168,6 +181,10 @@ var (
 		{"output_keys", optional, func(r *lineReader, e *StepExpectation) { e.OutputKeys = r.set(0) }},
 		{"output_count", optional, func(r *lineReader, e *StepExpectation) { e.OutputCount = ptr(r.count()) }},
 		{"has_next_cursor", optional, func(r *lineReader, e *StepExpectation) { e.HasNextCursor = ptr(r.boolean()) }},
+		{"is_error", optional, func(r *lineReader, e *StepExpectation) { e.IsError = ptr(r.boolean()) }},
+		{"content_contains", optional, func(r *lineReader, e *StepExpectation) { e.ContentContains = ptr(r.text(1, math.MaxInt)) }},
+		{"max_output_bytes", optional, func(r *lineReader, e *StepExpectation) { e.MaxOutputBytes = ptr(r.count()) }},
+		{"schema_valid", optional, func(r *lineReader, e *StepExpectation) { e.SchemaValid = ptr(r.boolean()) }},
 		{"refused_by", optional, func(r *lineReader, e *StepExpectation) { e.RefusedBy = ptr(r.textOrNull()) }},
 		{"handler_ran", optional, func(r *lineReader, e *StepExpectation) { e.HandlerRan = ptr(r.boolean()) }},
 		{"outcome", optional, func(r *lineReader, e *StepExpectation) { e.Outcome = ptr(r.word(outcomes...)) }},
@@ -270,51 +287,4 @@ func (r *lineReader) part() json.RawMessage {
 		r.wrong("%s", fault.Reason)
 	}
 	return value
-}
-
-// whole finds what no member of a case shows by itself, and what the JSON
-// Schema cannot say.
-func (r *lineReader) whole(c *Case) {
-	if c.Stage != nil && len(c.Baseline) > 0 && &c.Baseline[0] == &c.Candidate[0] {
-		r.list(c, "proposals", c.Baseline)
-	} else {
-		r.list(c, "baseline_calls", c.Baseline)
-		r.list(c, "candidate_calls", c.Candidate)
-	}
-	if c.Expected.Steps != nil {
-		c.stage()
-		if n := len(c.Expected.Steps); n != len(c.Baseline) || n != len(c.Candidate) {
-			r.fault("expected.steps", fmt.Sprintf("has %d steps, but not each surface is given as many proposals", n))
-		}
-	}
-	if c.Expected.State != nil {
-		c.stage()
-	}
-	if c.Stage == nil {
-		return
-	}
-	for i, a := range c.Stage.Approvals {
-		if a.Call == nil && a.Proposal >= min(len(c.Baseline), len(c.Candidate)) {
-			r.fault(fmt.Sprintf("approvals[%d].proposal", i), "there is no such proposal; the first is 0")
-		}
-	}
-}
-
-// list looks at the proposals of one list together.
-func (r *lineReader) list(c *Case, name string, proposals []Proposal) {
-	var latest time.Duration
-	for i := range proposals {
-		setting := proposals[i].Setting
-		if setting == nil {
-			continue
-		}
-		c.stage()
-		if setting.At == nil {
-			continue
-		}
-		if *setting.At < latest {
-			r.fault(fmt.Sprintf("%s[%d].at_ms", name, i), "is before that of an earlier proposal")
-		}
-		latest = *setting.At
-	}
 }

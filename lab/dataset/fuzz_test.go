@@ -19,7 +19,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(line)
 	}
 	for _, seed := range []string{
-		"", "\n", "\r\n \t\r", full, staged, strings.Replace(staged, `"at_ms":10`, `"at_ms":1e400`, 1), good + "\n" + full, good + good, "{}", "[]", "null\n1\n", "\ufeff" + good,
+		"", "\n", "\r\n \t\r", full, staged, foreign, edit(foreign, `"before"`, `"\u0062\"efore"`), edit(foreign, `"after"`, `"before"`), strings.Replace(staged, `"at_ms":10`, `"at_ms":1e400`, 1), good + "\n" + full, good + good, "{}", "[]", "null\n1\n", "\ufeff" + good,
 		good[:100], strings.Replace(good, "c1", "\xff", 1), strings.Replace(good, "c1", `\ud800`, 1),
 		strings.Replace(good, `"ok":true`, `"ok":true,"\u001b":[{"a":}]`, 1),
 		strings.Replace(good, `"ok":true`, `"ok":true,"output_keys":["a",1,1,"a"],"output_count":1e1000000000`, 1),
@@ -88,10 +88,20 @@ func checkCase(t *testing.T, c *dataset.Case) {
 	if n := utf8.RuneCountInString(c.ID); n < 1 || n > dataset.MaxIDLength || !utf8.ValidString(c.ID) || c.Intent == "" {
 		t.Errorf("id %q, intent %q", c.ID, c.Intent)
 	}
-	if len(c.Baseline) == 0 || len(c.Candidate) == 0 || c.Permissions == nil {
-		t.Errorf("%s: %v, %v, %v", c.ID, c.Baseline, c.Candidate, c.Permissions)
+	lists := [][]dataset.Proposal{c.Baseline, c.Candidate}
+	if c.Calls != nil {
+		if c.Baseline != nil || c.Candidate != nil {
+			t.Errorf("%s: nobody said who is replayed, yet %v, %v", c.ID, c.Baseline, c.Candidate)
+		}
+		lists = nil
+		for _, of := range c.Calls {
+			lists = append(lists, of.Proposals)
+		}
 	}
-	for _, proposal := range slices.Concat(c.Baseline, c.Candidate) {
+	if len(lists) == 0 || slices.ContainsFunc(lists, func(l []dataset.Proposal) bool { return len(l) == 0 }) || c.Permissions == nil {
+		t.Errorf("%s: %v, %v", c.ID, lists, c.Permissions)
+	}
+	for _, proposal := range slices.Concat(lists...) {
 		if proposal.Setting != nil && proposal.Raw != nil {
 			if proposal.Arguments != nil || proposal.Name != "" {
 				t.Errorf("%s: %v is both read and given", c.ID, proposal)
@@ -112,13 +122,15 @@ func checkCase(t *testing.T, c *dataset.Case) {
 			t.Errorf("%s: a count of %d", c.ID, count)
 		}
 	}
-	if steps := c.Expected.Steps; steps != nil && (len(steps) != len(c.Baseline) || len(steps) != len(c.Candidate)) {
-		t.Errorf("%s: %d steps", c.ID, len(steps))
-	}
-	if c.Stage != nil {
-		for _, a := range c.Stage.Approvals {
-			if a.Call == nil && (a.Proposal >= len(c.Baseline) || a.Proposal >= len(c.Candidate)) {
-				t.Errorf("%s: an approval of proposal %d", c.ID, a.Proposal)
+	for _, list := range lists {
+		if steps := c.Expected.Steps; steps != nil && len(steps) != len(list) {
+			t.Errorf("%s: %d steps", c.ID, len(steps))
+		}
+		if c.Stage != nil {
+			for _, a := range c.Stage.Approvals {
+				if a.Call == nil && a.Proposal >= len(list) {
+					t.Errorf("%s: an approval of proposal %d", c.ID, a.Proposal)
+				}
 			}
 		}
 	}

@@ -28,22 +28,48 @@ type Source struct {
 // ErrUnreadable is wrapped by the error of a source that cannot be read.
 var ErrUnreadable = errors.New("read cases")
 
+// Settings say how sources are read. The zero value reads any case.
+type Settings struct {
+	// Surfaces are the names that the calls of a case may give to a surface; nil
+	// allows any.
+	Surfaces []string
+	// Baseline and Candidate name the surfaces that are replayed: a case with
+	// calls has some for each. Baseline is empty where one is replayed alone.
+	Baseline, Candidate string
+	// BatchLines is how many lines a batch has at most, for surfaces that take
+	// so long that what a batch costs is nothing beside them; 0 is as many as
+	// stand in about 128 KiB.
+	BatchLines int
+}
+
+// Open returns a reader over sources, one after the other. It reads nothing
+// yet.
+func (s Settings) Open(sources ...Source) *Reader {
+	return &Reader{settings: s, sources: sources, digest: sha256.New()}
+}
+
+// Open is [Settings.Open] of the zero settings.
+func Open(sources ...Source) *Reader { return Settings{}.Open(sources...) }
+
 // Reader cuts sources into batches of whole lines. It holds one batch.
 type Reader struct {
-	sources []Source
-	digest  hash.Hash
+	settings Settings
+	sources  []Source
+	digest   hash.Hash
+	ends     [][]byte // the digest at the end of each source
+	checked  [][]byte // what ends has to be; nil where nobody checked
 
 	current io.ReadCloser
 	source  int    // index of the current source
 	line    int    // lines of it that were handed out
 	rest    []byte // read, but not yet a whole line
 	ended   bool   // the current source has no more bytes
+	handing Batch  // of which the last lines are still to be handed out
 }
 
-// Open returns a reader over sources, one after the other. It reads nothing
-// yet.
-func Open(sources ...Source) *Reader {
-	return &Reader{sources: sources, digest: sha256.New()}
+// Replay says which surfaces are replayed. It comes before the first Next.
+func (r *Reader) Replay(baseline, candidate string) {
+	r.settings.Baseline, r.settings.Candidate = baseline, candidate
 }
 
 // Name joins the names of the sources.
@@ -71,6 +97,7 @@ func (r *Reader) Close() error {
 
 // Batch is some whole lines of one source.
 type Batch struct {
+	settings  *Settings
 	source    int
 	path      string
 	firstLine int // counted from 1
@@ -82,6 +109,40 @@ type Batch struct {
 // Next returns the next batch, or io.EOF itself at the end of the last source.
 // A source that cannot be read is an error, which may wrap io.EOF.
 func (r *Reader) Next() (Batch, error) {
+	if r.settings.BatchLines <= 0 {
+		return r.read()
+	}
+	if len(r.handing.lines) == 0 {
+		b, err := r.read()
+		if err != nil {
+			return b, err
+		}
+		r.handing = b
+	}
+	return r.handOut(r.settings.BatchLines), nil
+}
+
+// handOut takes some lines off the batch that is being handed out.
+func (r *Reader) handOut(lines int) Batch {
+	piece, end := r.handing, 0
+	for range lines {
+		i := bytes.IndexByte(piece.lines[end:], '\n')
+		if i < 0 {
+			end = len(piece.lines)
+			break
+		}
+		end += i + 1
+	}
+	rest := piece.lines[end:]
+	piece.lines = piece.lines[:end:end]
+	piece.last = piece.last && len(rest) == 0
+	r.handing.lines = rest
+	r.handing.firstLine += bytes.Count(piece.lines, []byte("\n"))
+	return piece
+}
+
+// read reads the next batch of about batchSize.
+func (r *Reader) read() (Batch, error) {
 	for r.current == nil {
 		if r.source == len(r.sources) {
 			return Batch{}, io.EOF
@@ -92,7 +153,7 @@ func (r *Reader) Next() (Batch, error) {
 		}
 		r.current, r.line, r.rest, r.ended = opened, 0, nil, false
 	}
-	b := Batch{source: r.source, path: r.sources[r.source].Path, firstLine: r.line + 1}
+	b := Batch{settings: &r.settings, source: r.source, path: r.sources[r.source].Path, firstLine: r.line + 1}
 	buffer := append(make([]byte, 0, max(batchSize, 2*len(r.rest))), r.rest...)
 	r.rest = nil
 	for scanned := 0; ; scanned = len(buffer) {
@@ -126,6 +187,9 @@ func (r *Reader) Next() (Batch, error) {
 	r.line += bytes.Count(b.lines, []byte("\n"))
 	if r.ended && len(r.rest) == 0 {
 		b.last = true
+		if err := r.sourceEnds(b.path); err != nil {
+			return Batch{}, err
+		}
 		r.source++
 		if err := r.Close(); err != nil {
 			return Batch{}, fmt.Errorf("%w: %s: %w", ErrUnreadable, b.path, err)
@@ -215,7 +279,7 @@ func (b Batch) Decode() Decoded {
 		note("", fmt.Sprintf("the line is longer than %d bytes", MaxLine))
 		return d
 	}
-	reader := lineReader{note: note}
+	reader := lineReader{note: note, settings: b.settings}
 	rest := b.lines
 	for len(rest) > 0 {
 		line, after, _ := bytes.Cut(rest, []byte("\n"))

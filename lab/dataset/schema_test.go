@@ -70,7 +70,7 @@ func TestSchemaNamesTheFields(t *testing.T) {
 func requiredFields[T any](fields table[T]) map[string]bool {
 	required := make(map[string]bool)
 	for _, f := range fields {
-		required[f.name] = f.required && f.unless == ""
+		required[f.name] = f.required && f.unless == nil
 	}
 	return required
 }
@@ -115,6 +115,12 @@ const stagedLine = `{"case_id":"staged","intent":"Write.","caller":{"id":"agent"
 	`"expected":{"ok":true,"side_effect_count":0,"state":{"a":[1,null]},"steps":[null,{},{"ok":true,"side_effect_count":1,"error_code":"c",` +
 	`"retryable":false,"replayed":true,"output_keys":["k"],"output_count":2,"has_next_cursor":false,"refused_by":null,"handler_ran":true,` +
 	`"outcome":"unknown","next_action":"stop","output":{"x":[{}]},"details":null}]}}`
+
+// callsLine is a case in which every field stands that servers outside bring up.
+const callsLine = `{"case_id":"foreign","intent":"Write.","todo":"Say what is right.",` +
+	`"calls":{"before":[{"name":"a","arguments":{}}],"after":[{"name":"b","arguments":{"n":1},"at_ms":0}]},` +
+	`"expected":{"ok":true,"side_effect_count":0,"is_error":false,"content_contains":"done","max_output_bytes":100,"schema_valid":true,` +
+	`"steps":[{"is_error":true,"content_contains":" ","max_output_bytes":0,"schema_valid":false}]}}`
 
 func shippedLines() [][]byte {
 	return bytes.Split(bytes.TrimSpace(datasets.ToolCases), []byte("\n"))
@@ -218,6 +224,50 @@ func TestSchemaAgrees(t *testing.T) {
 	staged(`"next_action":"stop"`, `"next_action":null`, false)
 	staged(`"details":null`, `"details":[1,"x",{"y":1e2}]`, true)
 	staged(`"handler_ran":true`, `"handlerran":true`, false)
+	foreign := func(old, new string, want bool) {
+		if strings.Count(callsLine, old) != 1 {
+			t.Fatalf("%s is not once in the line with calls", old)
+		}
+		tests = append(tests, struct {
+			line string
+			want bool
+		}{strings.Replace(callsLine, old, new, 1), want})
+	}
+	const before, after = `"before":[{"name":"a","arguments":{}}],`, `"after":[{"name":"b","arguments":{"n":1},"at_ms":0}]`
+	foreign(`"todo":"Say what is right.",`, ``, true)
+	foreign(`"Say what is right."`, `""`, false)
+	foreign(`"Say what is right."`, `true`, false)
+	foreign(`Say what is right.`, strings.Repeat("é", MaxTodo), true)
+	foreign(`Say what is right.`, strings.Repeat("é", MaxTodo+1), false)
+	foreign(before+after, ``, false)
+	foreign(before+after, after, true)
+	foreign(before, `"before":[],`, false)
+	foreign(before, `"before":{},`, false)
+	foreign(before, `"before":null,`, false)
+	foreign(before, `"":[{"name":"a","arguments":{}}],`, true)
+	foreign(`"calls":`, `"actor_permissions":["w"],"calls":`, true)
+	foreign(`"calls":`, `"approved":true,"calls":`, true)
+	foreign(`"calls":`, `"caller":{"id":"a","permissions":[]},"calls":`, true)
+	foreign(`"calls":`, `"actor_permissions":[],"caller":{"id":"a","permissions":[]},"calls":`, false)
+	foreign(`"calls":`, `"proposals":[{"name":"a","arguments":{}}],"calls":`, false)
+	foreign(`"calls":`, `"baseline_calls":[{"name":"a","arguments":{}}],"calls":`, false)
+	foreign(`"calls":`, `"candidate_calls":[{"name":"a","arguments":{}}],"calls":`, false)
+	foreign(`"calls":`, `"call":`, false)
+	foreign(`"calls":{`+before+after+`}`, `"proposals":[{"name":"a","arguments":{}}]`, true)
+	foreign(`"calls":{`+before+after+`}`, `"proposals":[{"name":"a","arguments":{}}],"actor_permissions":[]`, true)
+	foreign(`"calls":{`+before+after+`}`, `"baseline_calls":[{"name":"a","arguments":{}}],"candidate_calls":[{"name":"a","arguments":{}}]`, false)
+	foreign(`"calls":{`+before+after+`}`, `"actor_permissions":[],"approved":true,"baseline_calls":[{"name":"a","arguments":{}}],"candidate_calls":[{"name":"a","arguments":{}}]`, true)
+	foreign(`"is_error":false`, `"is_error":null`, false)
+	foreign(`"done"`, `""`, false)
+	foreign(`"done"`, `["done"]`, false)
+	foreign(`"max_output_bytes":100`, `"max_output_bytes":1e2`, true)
+	foreign(`"max_output_bytes":100`, `"max_output_bytes":-1`, false)
+	foreign(`"schema_valid":true`, `"schema_valid":"yes"`, false)
+	foreign(`"schema_valid":true`, `"schemavalid":true`, false)
+	foreign(`"is_error":true`, `"is_error":1`, false)
+	foreign(`" "`, `""`, false)
+	foreign(`"max_output_bytes":0`, `"max_output_bytes":0.5`, false)
+	foreign(`"schema_valid":false`, `"schema_valid":null`, false)
 	cases := compileCases(t)
 	for _, test := range tests {
 		bySchema, byLoader, why := verdicts(t, cases, []byte(test.line))
@@ -225,7 +275,7 @@ func TestSchemaAgrees(t *testing.T) {
 			t.Errorf("%s\nwant %v\n%s", test.line, test.want, why)
 		}
 	}
-	for _, shipped := range append(shippedLines(), []byte(stagedLine)) {
+	for _, shipped := range append(shippedLines(), []byte(stagedLine), []byte(callsLine)) {
 		if bySchema, byLoader, why := verdicts(t, cases, shipped); !bySchema || !byLoader {
 			t.Errorf("%s\n%s", shipped, why)
 		}
@@ -235,7 +285,7 @@ func TestSchemaAgrees(t *testing.T) {
 // However a shipped case is changed, the schema and the loader agree.
 func TestSchemaAgreesOnMutations(t *testing.T) {
 	cases := compileCases(t)
-	lines := append(shippedLines(), slices.Repeat([][]byte{[]byte(stagedLine)}, 11)...)
+	lines := slices.Concat(shippedLines(), slices.Repeat([][]byte{[]byte(stagedLine)}, 11), slices.Repeat([][]byte{[]byte(callsLine)}, 11))
 	valid, invalid := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		tree, err := jsonvalue.Decode(rapid.SampledFrom(lines).Draw(t, "line"))
@@ -304,7 +354,8 @@ var (
 	someNames = []string{"ok", "side_effect_count", "error_code", "retryable", "replayed", "output_keys", "output_count",
 		"has_next_cursor", "case_id", "intent", "name", "arguments", "expected", "Name", "ok ", "", "é", "items",
 		"raw", "format", "at_ms", "faults", "caller", "proposal", "proposals", "call", "approver", "budget", "parallel", "recovery", "tags",
-		"actor_permissions", "approved", "baseline_calls", "candidate_calls", "steps", "refused_by", "outcome", "id", "permissions", "task",
+		"actor_permissions", "approved", "baseline_calls", "candidate_calls", "calls", "todo", "before", "is_error", "content_contains",
+		"max_output_bytes", "schema_valid", "steps", "refused_by", "outcome", "id", "permissions", "task",
 		"expires_at_ms", "cost", "latency_ms", "panic"}
 	someTexts   = []string{"", "auto", "mcp", "applied", "a", "b", " ", "é", "\x00", "<&>", strings.Repeat("é", MaxIDLength), strings.Repeat("é", MaxIDLength+1)}
 	someDoubles = []json.Number{"0", "-0", "-0.0", "1", "1.0", "1e0", "10e-1", "2.50e1", "-1", "0.5", "3", "999999999",

@@ -20,6 +20,16 @@ const (
 	Changed = "changed"
 )
 
+// Foreign is a surface over a server that is not the lab's own, which need not
+// be there to be asked.
+type Foreign interface {
+	Surface
+	// Down returns why the surface has no definitions and opens no session, or
+	// nil where it has them. It is known before the surface is handed on, and
+	// does not change.
+	Down() *Unavailable
+}
+
 // Observed is a session over a backend that is not the lab's own. Its changes
 // are found by looking, and it can be lost at any time.
 type Observed interface {
