@@ -201,7 +201,7 @@ func replayError(err error, selected *selection) error {
 		return usageError(fmt.Errorf("the dataset has %d %s\n%w", invalid.Total, noun, err))
 	case errors.Is(err, eval.ErrNoCase):
 		return usageError(selected.idle())
-	case errors.Is(err, dataset.ErrUnreadable):
+	case errors.Is(err, dataset.ErrUnreadable), errors.Is(err, eval.ErrOnlyTodo):
 		return usageError(err)
 	}
 	return couldNotRun(err)

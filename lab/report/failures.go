@@ -82,6 +82,9 @@ func appendFailureDetail(dst []byte, run *eval.Run, proposals []dataset.Proposal
 		}
 		dst = append(dst, '\n')
 	}
+	for i := range run.Steps {
+		dst = appendChanges(dst, run.Steps[i].Effects)
+	}
 	dst = append(dst, "\nWhat had to come of it: "...)
 	if run.Observed() {
 		dst = appendDueOutside(dst, &run.Case.Expected)
@@ -91,6 +94,31 @@ func appendFailureDetail(dst []byte, run *eval.Run, proposals []dataset.Proposal
 	dst = append(dst, ". What came: "...)
 	dst = appendEnd(dst, run.Last())
 	return append(dst, ".\n"...)
+}
+
+// maxChanges is how many changes of one call are shown.
+const maxChanges = 10
+
+// appendChanges appends what was seen to change after one call.
+func appendChanges(dst []byte, effects []tool.Effect) []byte {
+	if len(effects) == 0 {
+		return dst
+	}
+	dst = append(dst, "- seen after a call: "...)
+	for i, e := range effects[:min(len(effects), maxChanges)] {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = appendCode(dst, cut(e.Resource, maxShown), false)
+		dst = append(dst, ' ')
+		dst = appendInline(dst, e.Change)
+	}
+	if more := len(effects) - maxChanges; more > 0 {
+		dst = append(dst, ", and "...)
+		dst = strconv.AppendInt(dst, int64(more), 10)
+		dst = append(dst, " more"...)
+	}
+	return append(dst, '\n')
 }
 
 // appendGraded appends a value of a grade: what the lab's own backend gave as it
@@ -184,6 +212,11 @@ func appendEnd(dst []byte, last *eval.Step) []byte {
 		dst = append(dst, "a failure with "...)
 	}
 	dst = appendCode(dst, shownCode(last), false)
+	if last.Observed() && last.Error.Message != "" {
+		// A server's own word is often all that there is.
+		dst = append(dst, ", "...)
+		dst = appendShown(dst, []byte(last.Error.Message))
+	}
 	if len(last.Error.Details) > len("{}") {
 		dst = append(dst, ", "...)
 		dst = appendShown(dst, last.Error.Details)

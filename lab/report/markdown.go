@@ -112,8 +112,13 @@ func ComparisonMarkdown(w io.Writer, c *eval.Comparison) error {
 		line()
 		line("## Changed cases")
 		line()
-		idsMarkdown(line, "Only the candidate passes", &c.Improvements)
-		idsMarkdown(line, "Only the baseline passes", &c.Regressions)
+		improved, regressed := "Only the candidate passes", "Only the baseline passes"
+		if c.Foreign() {
+			// What could not run on one of them is no change.
+			improved, regressed = "The candidate passes and the baseline fails", "The baseline passes and the candidate fails"
+		}
+		idsMarkdown(line, improved, &c.Improvements)
+		idsMarkdown(line, regressed, &c.Regressions)
 	}
 	if c.CouldNotRun() > 0 {
 		line("## Could not run")
