@@ -122,6 +122,8 @@ func TestPlain(t *testing.T) {
 		{"address", `{"required":["url"]}`, `{"url":"https://example.test/"}`},
 		{"rehearsal", `{"required":["dryRun","force"],"properties":{"dryRun":{"type":"boolean"},"force":{"type":"boolean"}}}`, `{"dryRun":true,"force":false}`},
 
+		{"short path", `{"required":["path","dir"],"properties":{"path":{"type":"string","maxLength":12},"dir":{"type":"string","maxLength":2}}}`, `{"dir":"ex","path":"${SANDBOX}/a"}`},
+
 		{"names", `{"required":["a\"b","c\nd","\u0000","~/"],"properties":{"~/":{"type":"integer","default":"x"}}}`,
 			`{"\u0000":"example","a\"b":"example","c\nd":"example","~/":1}`},
 	}
