@@ -76,7 +76,7 @@ func TestPlain(t *testing.T) {
 		{"array of anything", with(`{"type":"array"}`), `{"a":["example"]}`},
 		{"array of nothing", with(`{"type":"array","items":false}`), `{"a":[]}`},
 		{"empty array", with(`{"type":"array","maxItems":0}`), `{"a":[]}`},
-		{"tuple", with(`{"type":"array","items":[{"type":"integer"},{"type":"boolean"}],"additionalItems":{"type":"null"},"minItems":3}`), `{"a":[1,false,null]}`},
+		{"tuple", `{"$schema":"http://json-schema.org/draft-07/schema#",` + with(`{"type":"array","items":[{"type":"integer"},{"type":"boolean"}],"additionalItems":{"type":"null"},"minItems":3}`)[1:], `{"a":[1,false,null]}`},
 		{"unique texts", with(`{"type":"array","minItems":3,"uniqueItems":true,"items":{"type":"string"}}`), `{"a":["example","example-2","example-3"]}`},
 		{"unique numbers", with(`{"type":"array","minItems":3,"uniqueItems":true,"items":{"type":"integer","maximum":1}}`), `{"a":[1,0,-1]}`},
 		{"unique flags", with(`{"type":"array","minItems":2,"uniqueItems":true,"items":{"type":"boolean"}}`), `{"a":[false,true]}`},

@@ -119,7 +119,7 @@ func keywordSoup(depth int) *rapid.Generator[string] {
 			return rapid.SampledFrom([]string{"0", "1", "2", "3", "-1", "0.5", "1e300"}).Draw(t, label)
 		}
 		count := func(label string) string {
-			return rapid.SampledFrom([]string{"0", "1", "2", "5", "2000"}).Draw(t, label)
+			return rapid.SampledFrom([]string{"0", "1", "2", "5", "100"}).Draw(t, label)
 		}
 		keywords := map[string]func() string{
 			"type": func() string {
