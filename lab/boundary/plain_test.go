@@ -170,6 +170,7 @@ func TestUnmet(t *testing.T) {
 		{"many properties", `{"minProperties":1000000}`, "", "more than 2000 properties"},
 		{"equal items", with(`{"type":"array","minItems":3,"uniqueItems":true,"items":{"type":"boolean"}}`), "/a", "two equal items"},
 		{"not", with(`{"not":{}}`), "/a", ""},
+		{"deep example", `{"examples":[` + strings.Repeat(`{"a":`, 62) + `1` + strings.Repeat(`}`, 62) + `]}`, "", "nested deeper"},
 		{"too many digits", with(`{"type":"integer","minimum":1e400}`), "/a", "longer than 400 digits"},
 	}
 	for _, tt := range tests {
