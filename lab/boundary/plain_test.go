@@ -76,7 +76,7 @@ func TestPlain(t *testing.T) {
 		{"array of anything", with(`{"type":"array"}`), `{"a":["example"]}`},
 		{"array of nothing", with(`{"type":"array","items":false}`), `{"a":[]}`},
 		{"empty array", with(`{"type":"array","maxItems":0}`), `{"a":[]}`},
-		{"tuple", with(`{"type":"array","items":[{"type":"integer"},{"type":"boolean"}],"additionalItems":{"type":"null"},"minItems":3}`), `{"a":[1,false,null]}`},
+		{"tuple", `{"$schema":"http://json-schema.org/draft-07/schema#",` + with(`{"type":"array","items":[{"type":"integer"},{"type":"boolean"}],"additionalItems":{"type":"null"},"minItems":3}`)[1:], `{"a":[1,false,null]}`},
 		{"unique texts", with(`{"type":"array","minItems":3,"uniqueItems":true,"items":{"type":"string"}}`), `{"a":["example","example-2","example-3"]}`},
 		{"unique numbers", with(`{"type":"array","minItems":3,"uniqueItems":true,"items":{"type":"integer","maximum":1}}`), `{"a":[1,0,-1]}`},
 		{"unique flags", with(`{"type":"array","minItems":2,"uniqueItems":true,"items":{"type":"boolean"}}`), `{"a":[false,true]}`},
@@ -121,6 +121,8 @@ func TestPlain(t *testing.T) {
 		{"directory", `{"required":["target_dir"]}`, `{"target_dir":"${SANDBOX}"}`},
 		{"address", `{"required":["url"]}`, `{"url":"https://example.test/"}`},
 		{"rehearsal", `{"required":["dryRun","force"],"properties":{"dryRun":{"type":"boolean"},"force":{"type":"boolean"}}}`, `{"dryRun":true,"force":false}`},
+
+		{"short path", `{"required":["path","dir"],"properties":{"path":{"type":"string","maxLength":12},"dir":{"type":"string","maxLength":2}}}`, `{"dir":"ex","path":"${SANDBOX}/a"}`},
 
 		{"names", `{"required":["a\"b","c\nd","\u0000","~/"],"properties":{"~/":{"type":"integer","default":"x"}}}`,
 			`{"\u0000":"example","a\"b":"example","c\nd":"example","~/":1}`},
@@ -168,6 +170,7 @@ func TestUnmet(t *testing.T) {
 		{"many properties", `{"minProperties":1000000}`, "", "more than 2000 properties"},
 		{"equal items", with(`{"type":"array","minItems":3,"uniqueItems":true,"items":{"type":"boolean"}}`), "/a", "two equal items"},
 		{"not", with(`{"not":{}}`), "/a", ""},
+		{"deep example", `{"examples":[` + strings.Repeat(`{"a":`, 62) + `1` + strings.Repeat(`}`, 62) + `]}`, "", "nested deeper"},
 		{"too many digits", with(`{"type":"integer","minimum":1e400}`), "/a", "longer than 400 digits"},
 	}
 	for _, tt := range tests {
