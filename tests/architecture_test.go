@@ -22,6 +22,7 @@ var rooms = []struct {
 	{"lab/schema", "lab/tool lab/jsonvalue", "violations are vocabulary, numbers are exact"},
 	{"lab/contract", "lab/tool lab/jsonvalue", "a definition and its runtime; the registry compiles the schemas"},
 	{"lab/process", "", "a child knows nothing of what it is for"},
+	{"lab/probe", "lab/tool lab/jsonvalue lab/process", "effects are vocabulary; a command is looked at through its output"},
 	{"lab/receipt", "lab/tool", "a receipt keeps an answer"},
 	{"lab/registry", "lab/tool lab/jsonvalue lab/schema lab/contract lab/receipt", "the controls"},
 	{"lab/ticket", "lab/tool lab/jsonvalue lab/contract lab/receipt lab/registry", "the demo backend and its surfaces"},
@@ -44,7 +45,9 @@ var kept = []struct{ library, rooms, reason string }{
 	{"github.com/olekukonko/tablewriter", "lab/report", "tables are a format"},
 	{"github.com/mattn/go-isatty", "cmd/lab", "only the command line knows terminals"},
 	{"os/exec", "lab/process tests/bench", "what is started is ended with everything that it started; the benchmark times a command"},
-	{"net/http", "", "the lab dials nobody"},
+	{"modernc.org/sqlite", "lab/receipt lab/probe", "one room keeps receipts in it, the other looks at a server's database"},
+	{"github.com/bmatcuk/doublestar/v4", "lab/probe", "only what looks at files has patterns of files"},
+	{"net/http", "lab/probe", "nobody is dialled but to look at a state"},
 }
 
 const module = "agentlab/"
