@@ -22,6 +22,7 @@ var rooms = []struct {
 	{"lab/schema", "lab/tool lab/jsonvalue", "violations are vocabulary, numbers are exact"},
 	{"lab/contract", "lab/tool lab/jsonvalue", "a definition and its runtime; the registry compiles the schemas"},
 	{"lab/process", "", "a child knows nothing of what it is for"},
+	{"lab/probe", "lab/tool lab/jsonvalue lab/process", "effects are vocabulary; a command is looked at through its output"},
 	{"lab/receipt", "lab/tool", "a receipt keeps an answer"},
 	{"lab/registry", "lab/tool lab/jsonvalue lab/schema lab/contract lab/receipt", "the controls"},
 	{"lab/mcp", "lab/tool lab/jsonvalue lab/schema lab/contract lab/process", "servers answer over a wire and are started as processes; the output schemas that they promise are checked"},
@@ -53,6 +54,10 @@ var kept = []struct{ library, rooms, reason string }{
 	{"github.com/modelcontextprotocol/go-sdk", "lab/mcp", "answers are taken as they stood on the wire, which the SDK does not hand on"},
 	{"net/http", "lab/mcp tests/faultserver", "the lab dials nobody but the servers that it is told"},
 	{"go.yaml.in/yaml/v3", "lab/suite", "YAML is what people write; everything else is JSON"},
+	{"os/exec", "lab/process tests/bench", "what is started is ended with everything that it started; the benchmark times a command"},
+	{"modernc.org/sqlite", "lab/receipt lab/probe", "one room keeps receipts in it, the other looks at a server's database"},
+	{"github.com/bmatcuk/doublestar/v4", "lab/probe", "only what looks at files has patterns of files"},
+	{"net/http", "lab/probe", "nobody is dialled but to look at a state"},
 }
 
 const module = "agentlab/"
