@@ -146,7 +146,7 @@ func diagnose(text []byte, err error) (line, column int, reason string) {
 var excerpt = regexp.MustCompile("(?s) `.*`")
 
 // maxReparsed bounds how many bytes of a faulty text are parsed again.
-const maxReparsed = 2 << 20
+const maxReparsed = 512 << 10
 
 func commented(text []byte) bool { return bytes.Contains(text, []byte("#")) }
 
