@@ -60,6 +60,9 @@ func TestFaults(t *testing.T) {
 		{"two colons", with(6, "candidate: after: all"), "6:1: file: is not YAML: mapping values are not allowed in this context"},
 		{"broken JSON", "{\n  \"version\": 1,\n  \"cases\": [}\n", "3:13: file: is not JSON: invalid character '}' at start of value"},
 		{"cut JSON", "{\n  \"version\": 1", "2:15: file: is not JSON: the document ends too early"},
+		{"broken flow", "{version: 1,\n  cases: [}\n", "1:1: file: is not YAML: did not find expected node content"},
+		{"DEL", "version: 1\n# \x7f", "2:3: file: the control character U+007F"},
+		{"C1", "version: 1\n# \u009b", "2:3: file: the control character U+009B"},
 		{"directive", "%YAML 3.0\n---\n" + good, "1:1: file: is not YAML: found incompatible YAML document"},
 		{"deep", strings.Repeat("[", 20_000), "1:1: file: is not YAML: exceeded max depth of 10000"},
 		{"missing anchor", with(7, "cases: [*s3cr3t]"), "7:1: file: is not YAML: an alias (*) of an anchor that is not there; a string that begins with * is put in quotes"},
@@ -320,6 +323,11 @@ func TestBounds(t *testing.T) {
 	_, err = suite.Read(file, func(string) (string, bool) { return long, true })
 	if err == nil || !strings.Contains(err.Error(), "the variables of the file expand to more than 4 MiB") {
 		t.Errorf("%.200v", err)
+	}
+
+	// An early mistake is found without reading what comes after it.
+	if _, faults := read(t, "a: 1\nb: 1\n c: 1\n"+strings.Repeat("d: 1\n", 100_000)); !strings.HasPrefix(faults, "lab.yaml:3:2: file: is not YAML: ") {
+		t.Error(faults)
 	}
 
 	for name, text := range map[string]string{
