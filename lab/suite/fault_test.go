@@ -144,6 +144,8 @@ func TestFaults(t *testing.T) {
 		{"env name", server("{command: [b], env: {A=B: c, '': d}}"), "3:38: surfaces.before.mcp.env.\"A=B\": cannot be the name of a variable\n3:46: surfaces.before.mcp.env.\"\": cannot be the name of a variable"},
 		{"url", server("{url: 'ws://s3cr3t'}"), "3:23: surfaces.before.mcp.url: must be a URL that begins with http:// or https:// and a host"},
 		{"url without a host", server("{url: 'http:///mcp'}"), "3:23: surfaces.before.mcp.url: must be a URL that begins with http:// or https:// and a host"},
+		{"url with only a port", server("{url: 'http://:80/'}"), "3:23: surfaces.before.mcp.url: must be a URL that begins with http:// or https:// and a host"},
+		{"header of the sandbox", server("{url: 'http://a', headers: {Key: '${SANDBOX}'}}"), "3:50: surfaces.before.mcp.headers.Key: ${SANDBOX} is not known here"},
 		{"url that is none", server("{url: 'http://a b'}"), "3:23: surfaces.before.mcp.url: must be a URL that begins with http:// or https:// and a host"},
 		{"url with a password", server("{url: 'http://me:s3cr3t@a/'}"), "3:23: surfaces.before.mcp.url: may hold no user and no password; put them in a header"},
 		{"url of the sandbox", server("{url: 'http://a/${SANDBOX}'}"), "3:23: surfaces.before.mcp.url: ${SANDBOX} is not known here, but in command, env, call arguments and the paths of effects"},
@@ -326,15 +328,15 @@ func TestBounds(t *testing.T) {
 	}
 
 	// An early mistake is found without reading what comes after it.
-	if _, faults := read(t, "a: 1\nb: 1\n c: 1\n"+strings.Repeat("d: 1\n", 100_000)); !strings.HasPrefix(faults, "lab.yaml:3:2: file: is not YAML: ") {
+	if _, faults := read(t, "a: 1\nb: 1\n c: 1\n"+strings.Repeat("d: 1\n", 30_000)); !strings.HasPrefix(faults, "lab.yaml:3:2: file: is not YAML: ") {
 		t.Error(faults)
 	}
 
 	for name, text := range map[string]string{
 		"nine aliases of nine aliases": bomb(),
-		"a mistake at the end":         strings.Repeat("a: 1\n", suite.MaxFile/5-10) + "]",
-		"unclosed":                     strings.Repeat("a: [\n", 20_000),
-		"a late mistake in a list":     "a: [\n" + strings.Repeat("1,\n", 50_000) + "}",
+		"a mistake at the end":         strings.Repeat("a: 1\n", 50_000) + "]",
+		"unclosed":                     strings.Repeat("a: [\n", 12_000),
+		"a late mistake in a list":     "a: [\n" + strings.Repeat("1,\n", 20_000) + "}",
 		"commented":                    strings.Repeat("a: # b\n# c\n", 10_000),
 	} {
 		if _, faults := read(t, text); faults == "" {
