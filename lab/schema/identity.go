@@ -10,7 +10,7 @@ import (
 
 // Limits of what the second engine looks through once more for each subschema.
 const (
-	maxResources = 200
+	maxResources = 100
 	maxPointers  = 4 << 20 // bytes of the JSON Pointers to all subschemas
 )
 

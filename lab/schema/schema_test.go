@@ -135,11 +135,13 @@ func TestNumbersBeyondDoubles(t *testing.T) {
 func TestForeignValues(t *testing.T) {
 	loop := []any{nil}
 	loop[0] = loop
-	for _, value := range []any{1, 1.5, "a"[0], []string{"a"}, map[string]int{}, struct{}{}, json.RawMessage("1"), []any{1}, map[string]any{"a": 1.5}, loop, json.Number("x"), json.Number("")} {
+	for _, value := range []any{1, 1.5, "a"[0], []string{"a"}, map[string]int{}, struct{}{}, json.RawMessage("1"), []any{1}, map[string]any{"a": 1.5}, loop, json.Number("x"), json.Number(""),
+		json.Number("1e1000000000"), json.Number("1E-0099999"), json.Number(repeat("9", 1_000_000))} {
 		for _, schema := range []string{`{}`, `{"type":"string"}`, `{"type":"number"}`, `{"const":1}`, `{"multipleOf":2}`} {
-			got := compile(t, schema).Validate(value)
-			if len(got) != 1 {
-				t.Errorf("%s on %T: %v", schema, value, got)
+			for _, s := range []*Schema{compile(t, schema), compileForeign(t, schema)} {
+				if got := s.Validate(value); len(got) != 1 || got[0].Keyword != refused {
+					t.Errorf("%s on %T: %v", schema, value, got)
+				}
 			}
 		}
 	}
