@@ -176,23 +176,20 @@ func form(e edge) holding {
 
 func (w *rewriter) hold(out object, e edge) {
 	written := w.schema(e.to)
+	keyword, token := w.c.written(e)
 	switch form(e) {
 	case listed:
-		list, _ := out[e.keyword].([]any)
-		out[e.keyword] = append(list, written)
+		list, _ := out[keyword].([]any)
+		out[keyword] = append(list, written)
 	case byName:
-		members, _ := out[e.keyword].(object)
+		members, _ := out[keyword].(object)
 		if members == nil {
 			members = object{}
-			out[e.keyword] = members
+			out[keyword] = members
 		}
-		members[e.token] = written
+		members[token] = written
 	default:
-		key := e.keyword
-		if key == "propertyNames" {
-			key = ownNames
-		}
-		out[key] = written
+		out[keyword] = written
 	}
 }
 
