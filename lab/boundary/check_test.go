@@ -65,7 +65,7 @@ func holds(t failer, d tool.Definition) bool {
 }
 
 func inSandbox(arguments []byte) []byte {
-	return []byte(strings.ReplaceAll(string(arguments), "${SANDBOX}", "/sandbox"))
+	return []byte(strings.ReplaceAll(string(arguments), "${SANDBOX}", "/sandboxes"))
 }
 
 func decoded(t failer, text []byte) any {

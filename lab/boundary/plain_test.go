@@ -122,6 +122,7 @@ func TestPlain(t *testing.T) {
 		{"address", `{"required":["url"]}`, `{"url":"https://example.test/"}`},
 		{"rehearsal", `{"required":["dryRun","force"],"properties":{"dryRun":{"type":"boolean"},"force":{"type":"boolean"}}}`, `{"dryRun":true,"force":false}`},
 
+		{"long path", `{"required":["path"],"properties":{"path":{"type":"string","minLength":24,"maxLength":24}}}`, `{"path":"${SANDBOX}/example.txtxx"}`},
 		{"short path", `{"required":["path","dir"],"properties":{"path":{"type":"string","maxLength":12},"dir":{"type":"string","maxLength":2}}}`, `{"dir":"ex","path":"${SANDBOX}/a"}`},
 
 		{"names", `{"required":["a\"b","c\nd","\u0000","~/"],"properties":{"~/":{"type":"integer","default":"x"}}}`,

@@ -27,7 +27,7 @@ func TestRefusedValues(t *testing.T) {
 			calls{"minimum a": ``, "maximum a": `{"a":6}`}},
 		{"lengths", with(`{"type":"string","minLength":3,"maxLength":8}`), calls{"minLength a": `{"a":"ex"}`, "maxLength a": `{"a":"examplexx"}`}},
 		{"lengths of a path", `{"required":["path"],"properties":{"path":{"type":"string","minLength":3,"maxLength":30}}}`,
-			calls{"minLength path": `{"path":""}`, "maxLength path": `{"path":"${SANDBOX}/example.txtxxxxxxxxxxx"}`}},
+			calls{"minLength path": `{"path":""}`, "maxLength path": `{"path":"${SANDBOX}/example.txtxxxxxxxxx"}`}},
 		{"pattern", with(`{"type":"string","pattern":"^[a-z]+$"}`), calls{"pattern a": `{"a":"not valid!"}`}},
 		{"pattern and length", with(`{"type":"string","pattern":"^[a-z]+$","maxLength":3,"minLength":3}`), calls{"pattern a": `{"a":"!!!"}`}},
 		{"pattern that all match", with(`{"type":"string","pattern":""}`), calls{"pattern a": ``}},
