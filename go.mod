@@ -2,6 +2,9 @@ module agentlab
 
 go 1.26.0
 
+// Packages of npm hold Go files too, which are not ours.
+ignore ./tests/mcp/node_modules
+
 require (
 	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/go-json-experiment/json v1.27.2

@@ -38,6 +38,7 @@ var rooms = []struct {
 	{"tests/bench", "tests/casegen", "it times the command from outside"},
 	{"tests/faultserver", "", "its faults are below the level of everything that it tests"},
 	{"tests/faultserver/cmd", "tests/faultserver", "to try it by hand"},
+	{"tests/mcp", "", "it runs the command on other people's servers, from outside"},
 	{"tests/casegen", "datasets", "it multiplies what is shipped"},
 	{"tests", "", "tests of the whole house"},
 }

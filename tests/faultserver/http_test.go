@@ -40,6 +40,7 @@ func TestHTTP(t *testing.T) {
 	}{
 		{"", 200, "application/json", said, false},
 		{"sse", 200, "text/event-stream", "event: message\ndata: " + said + "\n\n", false},
+		{"sse-prime", 200, "text/event-stream", "id: first\ndata: \n\nevent: message\ndata: " + said + "\n\n", false},
 		{"status:403", 403, "text/plain; charset=utf-8", "the upstream is not well", false},
 		{"status:503@1", 503, "text/plain; charset=utf-8", "the upstream", false},
 		{"status:503@2", 200, "application/json", said, false},
