@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -96,6 +97,14 @@ func (w *Watcher) Unsteady() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Remember takes over what an earlier watcher of like places found unsteady.
+func (w *Watcher) Remember(earlier *Watcher) {
+	for i := range min(len(w.places), len(earlier.places)) {
+		maps.Copy(w.places[i].resources, earlier.places[i].resources)
+		maps.Copy(w.places[i].collections, earlier.places[i].collections)
+	}
 }
 
 // Observe tells what changed since the last time, or since the start, sorted
