@@ -65,12 +65,13 @@ func (e *events) endLine() error {
 	line := e.line
 	e.line = e.line[:0]
 	if len(line) == 0 {
-		data, named := e.data, e.named
+		data, named := bytes.TrimSuffix(e.data, []byte("\n")), e.named
 		e.data, e.named = e.data[:0], false
 		if len(data) == 0 || named {
+			// Without data an event only tells its id, for a stream to be taken up again.
 			return nil
 		}
-		return e.each(bytes.TrimSuffix(data, []byte("\n")))
+		return e.each(data)
 	}
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
