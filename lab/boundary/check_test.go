@@ -45,8 +45,16 @@ func holds(t failer, d tool.Definition) bool {
 	if found := compiled.Validate(decoded(t, inSandbox(plain))); found != nil {
 		t.Errorf("%s is plain for %s and invalid: %v", plain, d.InputSchema, found)
 	}
-	if len(calls) > 100 {
-		t.Errorf("%d refused calls", len(calls))
+	told, total := make(map[string]bool), 0
+	for _, call := range calls {
+		if told[string(call.Arguments)] {
+			t.Errorf("%s twice", call.Arguments)
+		}
+		told[string(call.Arguments)] = true
+		total += len(call.Arguments)
+	}
+	if len(calls) > 100 || total > 4<<20 {
+		t.Errorf("%d refused calls of %d bytes", len(calls), total)
 	}
 	for i, call := range calls {
 		for _, text := range [][]byte{call.Arguments, inSandbox(call.Arguments)} {

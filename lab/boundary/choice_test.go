@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"agentlab/lab/tool"
 )
 
 // TestChoices: the wheels near a fault turn, the last first, and each once for
@@ -49,5 +51,22 @@ func TestChoices(t *testing.T) {
 	c.picked["/d\x00x"] = 2
 	if got := c.choose("/d", "x", 2); got != 0 {
 		t.Errorf("%d of two", got)
+	}
+}
+
+// TestSpend: the work of checks comes to an end, and the last one is counted by
+// how many schemas meet how many values.
+func TestSpend(t *testing.T) {
+	root := object{"anyOf": []any{object{}, object{"allOf": []any{true, true}}}}
+	c := &check{func(any) []tool.Violation { return nil }, newDocument(root), 12}
+	if c.doc.thick != 5 || c.doc.nodes != 5 {
+		t.Errorf("%d schemas meet, of %d", c.doc.thick, c.doc.nodes)
+	}
+	value := object{"a": []any{nil}} // four values, the name among them
+	if !c.spend(value) || c.left != 12-4*5-5 || c.spend(value) {
+		t.Errorf("%d left", c.left)
+	}
+	if _, err := c.plain(); err == nil {
+		t.Error("a plain call without any work")
 	}
 }

@@ -132,12 +132,10 @@ func (b *builder) present(at site, d *demand, schemas []any) (map[string]bool, *
 		}
 		if len(more) > 0 {
 			schemas = append(slices.Clip(schemas), more...)
-			kinds := d.kinds
 			var err error
 			if d, err = b.gather(at.place, schemas); err != nil {
 				return nil, nil, err
 			}
-			d.kinds &= kinds
 		} else if len(present) == before {
 			return present, d, nil
 		}

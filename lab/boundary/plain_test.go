@@ -108,6 +108,7 @@ func TestPlain(t *testing.T) {
 		{"one of two names", `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"oneOf":[{"required":["b"]},{"required":["a"]}]}`, `{"b":1}`},
 		{"else", with(`{"type":"integer","if":{"minimum":10},"then":{"multipleOf":7},"else":{"minimum":3}}`), `{"a":3}`},
 		{"then", with(`{"type":"integer","if":{"minimum":10},"then":{"multipleOf":7},"else":false}`), `{"a":14}`},
+		{"if and then", with(`{"type":"object","if":{"required":["b"],"properties":{"b":{"const":"c"}}},"then":{"required":["d"]},"else":false}`), `{"a":{"b":"c","d":"example"}}`},
 		{"all", with(`{"allOf":[{"type":"integer"},{"minimum":3},{"allOf":[{"maximum":3}]}]}`), `{"a":3}`},
 
 		{"path", `{"required":["file_path"]}`, `{"file_path":"${SANDBOX}/example.txt"}`},

@@ -1,6 +1,8 @@
 package boundary_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,6 +53,11 @@ func TestRefusedValues(t *testing.T) {
 		{"one word", `{"properties":{"id":{"type":"integer"}},"additionalProperties":false}`, calls{"misspelt id": `{"Id":1}`}},
 		{"of two names one", `{"additionalProperties":false,"properties":{"a":{"type":"string"},"b":{"type":"integer"}},"oneOf":[{"required":["b"]},{"required":["a"]}]}`,
 			calls{"missing b": `{}`, "type b": `{"b":"not of this type"}`, "type a": ``}},
+		{"said once", with(`{"type":"string","minLength":1,"pattern":"."}`), calls{"minLength a": `{"a":""}`, "pattern a": ``}},
+		{"no more than a hundred", `{"properties":{` + repeated(60, func(i int) string { return fmt.Sprintf(`"p%02d":{"type":"integer"}`, i) }) + `}}`,
+			calls{"type p00": `{"p00":"not of this type"}`, "type p59": ``}},
+		{"no more than some bytes", `{"required":["a"],"properties":{"a":{"default":"` + strings.Repeat("x", 900_000) + `"},` +
+			repeated(9, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"integer"}`, i) }) + `}}`, calls{"missing a": `{}`, "type p9": ``}},
 		{"dependent", `{"properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"dependencies":{"a":["b"]}}`, calls{"type b": `{"b":"not of this type"}`, "type a": ``}},
 	}
 	for _, tt := range tests {

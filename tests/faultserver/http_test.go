@@ -140,3 +140,43 @@ func TestHTTPSessions(t *testing.T) {
 		t.Errorf("%d calls", s.Calls())
 	}
 }
+
+// TestHTTPStreams are what a GET is answered with.
+func TestHTTPStreams(t *testing.T) {
+	for _, test := range []struct {
+		fault string
+		code  int
+		least int // bytes, of a stream that ends or is cut off there
+		ends  bool
+	}{
+		{"no-get", 405, 0, true},
+		{"get-end", 200, 0, true},
+		{"get-flood:0", 200, 2 * megabyte, false},
+	} {
+		server := httptest.NewServer(New(Options{Faults: Faults(test.fault)}))
+		opened, _, err := post(t, server.Client(), server.URL, "", initialize)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set(sessionHeader, opened.Header.Get(sessionHeader))
+		response, err := server.Client().Do(request)
+		if err != nil || response.StatusCode != test.code {
+			t.Fatalf("%s: %v %+v", test.fault, err, response)
+		}
+		if n, err := io.CopyN(io.Discard, response.Body, int64(test.least)); err != nil {
+			t.Errorf("%s: %d bytes, %v", test.fault, n, err)
+		}
+		if test.ends {
+			if _, err := io.Copy(io.Discard, response.Body); err != nil {
+				t.Errorf("%s: %v", test.fault, err)
+			}
+		}
+		response.Body.Close()
+		server.CloseClientConnections()
+		server.Close()
+	}
+}
