@@ -69,10 +69,13 @@ gets.`,
 	flags.StringVar(&o.url, "url", "", "a server that runs already, at this `URL`")
 	flags.StringArrayVar(&o.headers, "header", nil, "send this `HEADER` ('Name: value') with every request to --url; repeatable")
 	flags.StringArrayVar(&o.env, "env", nil, "give the server this variable of the environment, `NAME` or NAME=VALUE; repeatable")
-	flags.DurationVar(&o.timeout, "timeout", suite.DefaultTimeout, "how long the server may take to start")
+	flags.DurationVar(&o.timeout, "timeout", firstTimeout, "how long the server may take to start, this first time")
 	flags.BoolVar(&o.force, "force", false, "replace files that are there")
 	return cmd
 }
+
+// firstTimeout is long, as a package runner fetches its package the first time.
+const firstTimeout = 2 * time.Minute
 
 // casesFile is where the first cases go.
 const casesFile = "cases/first.jsonl"
@@ -108,7 +111,7 @@ func (o *initCommand) run(ctx context.Context, command []string, stdout, stderr 
 		undo()
 		return couldNotRun(fmt.Errorf("%s lists no tools; there is nothing to write cases for", o.name))
 	}
-	cases, err := boundary.Cases(definitions, o.name)
+	cases, err := boundary.Cases(definitions, "")
 	if err != nil {
 		undo()
 		return couldNotRun(err)
@@ -204,7 +207,7 @@ func (o *initCommand) suiteFile(command []string) (string, error) {
 	}
 	line("%s", effects)
 	line("isolation: case   # a fresh server for every case")
-	line("timeout: %s", o.timeout)
+	line("timeout: %s     # of a start, and of each call", suite.DefaultTimeout)
 	return b.String(), nil
 }
 
@@ -239,7 +242,7 @@ func (o *initCommand) ask(ctx context.Context, s *suite.Suite, stderr io.Writer)
 		Version:   eval.Version,
 		Dir:       o.dir,
 		Isolation: s.Isolation,
-		Timeout:   s.Timeout,
+		Timeout:   o.timeout,
 		Notice:    notices(stderr),
 	})
 	if err != nil {
