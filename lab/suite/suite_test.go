@@ -232,7 +232,7 @@ func TestReadFromElsewhere(t *testing.T) {
 	if err := os.Mkdir(odd, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	text := "version: 1\nsurfaces: {s: {mcp: {command: [s]}}}\ncases: [../cases/*.jsonl, '*.yaml']\nsandbox: {seed: ../files}\neffects: {directory: " + dir + "/x/}\n"
+	text := "version: 1\nsurfaces: {s: {mcp: {command: [s]}}}\ncases: [../cases/*.jsonl, '*.yaml', '" + dir + "/cases/*.txt']\nsandbox: {seed: ../files}\neffects: {directory: " + dir + "/x/}\n"
 	if err := os.WriteFile(filepath.Join(odd, "lab.yaml"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestReadFromElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"../cases/a.jsonl", "../cases/b.jsonl", "lab.yaml"}, got.Cases); diff != "" {
+	if diff := cmp.Diff([]string{"../cases/a.jsonl", "../cases/b.jsonl", "lab.yaml", dir + "/cases/c.txt"}, got.Cases); diff != "" {
 		t.Error(diff)
 	}
 	t.Chdir(dir)
@@ -249,7 +249,7 @@ func TestReadFromElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"cases/a.jsonl", "cases/b.jsonl", "a[b]*c/lab.yaml"}, got.Cases); diff != "" {
+	if diff := cmp.Diff([]string{"cases/a.jsonl", "cases/b.jsonl", "a[b]*c/lab.yaml", dir + "/cases/c.txt"}, got.Cases); diff != "" {
 		t.Error(diff)
 	}
 	want := suite.Surface{"s", suite.Server{Command: []string{"s"}}, suite.Sandbox{"files"}, []suite.Effect{suite.Directory{Path: dir + "/x"}}}
