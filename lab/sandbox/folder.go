@@ -14,32 +14,51 @@ import (
 	"agentlab/lab/suite"
 )
 
-// folder is a fresh folder of one case.
+// folder is a fresh folder of one case. It lies in one of its own, in which a
+// server that escapes by one step does no harm.
 type folder struct {
+	root string
 	path string
-	// The path and the variable as they stand within a JSON string.
-	quoted []byte
-	// Some encoders escape the slash.
-	slashed []byte
+	// What stands for a path in reports, the longer path first.
+	shown [2]replacement
+}
+
+// replacement is a path of this machine, and what stands for it.
+type replacement struct {
+	path, name string
+	quoted     []byte // the path as it stands within a JSON string
+	slashed    []byte // the same by an encoder that escapes the slash
+}
+
+func replace(path, name string) replacement {
+	quoted := inString(path)
+	return replacement{path, name, quoted, bytes.ReplaceAll(quoted, []byte("/"), []byte(`\/`))}
 }
 
 // newFolder makes a folder that is a copy of seed, or is empty.
 func newFolder(ctx context.Context, seed string) (*folder, error) {
-	path, err := os.MkdirTemp("", "lab-sandbox-")
+	root, err := os.MkdirTemp("", "lab-sandbox-")
 	if err != nil {
 		return nil, err
 	}
-	f := &folder{path: path}
-	// Servers tell where they are by the path that has no link in it.
-	if f.path, err = filepath.EvalSymlinks(path); err != nil {
-		return nil, errors.Join(err, os.Remove(path))
-	}
-	f.quoted = inString(f.path)
-	f.slashed = bytes.ReplaceAll(f.quoted, []byte("/"), []byte(`\/`))
-	if err := f.fill(ctx, seed); err != nil {
+	f := &folder{root: root}
+	if err := f.lay(ctx, seed); err != nil {
 		return nil, errors.Join(err, f.remove())
 	}
 	return f, nil
+}
+
+func (f *folder) lay(ctx context.Context, seed string) (err error) {
+	// Servers tell where they are by the path that has no link in it.
+	if f.root, err = filepath.EvalSymlinks(f.root); err != nil {
+		return err
+	}
+	f.path = filepath.Join(f.root, "sandbox")
+	f.shown = [2]replacement{replace(f.path, suite.SandboxVariable), replace(f.root, suite.SandboxVariable+"/..")}
+	if err := os.Mkdir(f.path, 0o700); err != nil {
+		return err
+	}
+	return f.fill(ctx, seed)
 }
 
 // inString is a text as it stands between the quotes of a JSON string.
@@ -93,7 +112,7 @@ func (f *folder) reset(ctx context.Context, seed string) error {
 	return f.fill(ctx, seed)
 }
 
-func (f *folder) remove() error { return removeAll(f.path) }
+func (f *folder) remove() error { return removeAll(f.root) }
 
 // removeAll removes what a server left, folders that nobody may write to
 // included.
@@ -121,23 +140,26 @@ func (f *folder) enter(document []byte) []byte {
 	if !bytes.Contains(document, variable) {
 		return document
 	}
-	return bytes.ReplaceAll(document, variable, f.quoted)
+	return bytes.ReplaceAll(document, variable, f.shown[0].quoted)
 }
 
-// leave puts the variable into a JSON document in place of the path, and tells
-// how many bytes shorter it has become.
-func (f *folder) leave(document []byte) (out []byte, shorter int) {
-	out = document
-	if bytes.Contains(out, f.quoted) {
-		out = bytes.ReplaceAll(out, f.quoted, variable)
+// leave puts the variable into a JSON document in place of the path.
+func (f *folder) leave(document []byte) []byte {
+	for i := range f.shown {
+		r := &f.shown[i]
+		for _, form := range [][]byte{r.quoted, r.slashed} {
+			if bytes.Contains(document, form) {
+				document = bytes.ReplaceAll(document, form, []byte(r.name))
+			}
+		}
 	}
-	if bytes.Contains(out, f.slashed) {
-		out = bytes.ReplaceAll(out, f.slashed, variable)
-	}
-	return out, len(document) - len(out)
+	return document
 }
 
 // leaveText is leave for a text.
 func (f *folder) leaveText(text string) string {
-	return strings.ReplaceAll(text, f.path, suite.SandboxVariable)
+	for i := range f.shown {
+		text = strings.ReplaceAll(text, f.shown[i].path, f.shown[i].name)
+	}
+	return text
 }

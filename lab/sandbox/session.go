@@ -104,13 +104,10 @@ func (s *session) Call(ctx context.Context, call tool.Call) tool.Result {
 		result.Trace.Fingerprint = mcp.Fingerprint(call.Proposal.Arguments)
 	}
 	if result.Error == nil {
-		var shorter int
-		if result.Output, shorter = f.leave(result.Output); result.Reply != nil {
-			result.Reply.Bytes -= shorter
-		}
+		result.Output = f.leave(result.Output)
 	} else {
 		result.Error.Message = f.leaveText(result.Error.Message)
-		result.Error.Details, _ = f.leave(result.Error.Details)
+		result.Error.Details = f.leave(result.Error.Details)
 	}
 	if result.Reply != nil {
 		for i, text := range result.Reply.Texts {
