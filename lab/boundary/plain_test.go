@@ -58,6 +58,7 @@ func TestPlain(t *testing.T) {
 		{"not that one", with(`{"type":"integer","not":{"const":1}}`), `{"a":2}`},
 
 		{"long", with(`{"type":"string","minLength":10}`), `{"a":"examplexxx"}`},
+		{"the stricter length", with(`{"type":"string","allOf":[{"minLength":9,"maxLength":20},{"minLength":8,"maxLength":9}]}`), `{"a":"examplexx"}`},
 		{"short", with(`{"type":"string","maxLength":3}`), `{"a":"exa"}`},
 		{"empty", with(`{"type":"string","maxLength":0}`), `{"a":""}`},
 		{"pattern", with(`{"type":"string","pattern":"^[A-Z]{3}-\\d+$"}`), `{"a":"AAA-1"}`},
@@ -78,6 +79,7 @@ func TestPlain(t *testing.T) {
 		{"empty array", with(`{"type":"array","maxItems":0}`), `{"a":[]}`},
 		{"tuple", `{"$schema":"http://json-schema.org/draft-07/schema#",` + with(`{"type":"array","items":[{"type":"integer"},{"type":"boolean"}],"additionalItems":{"type":"null"},"minItems":3}`)[1:], `{"a":[1,false,null]}`},
 		{"unique texts", with(`{"type":"array","minItems":3,"uniqueItems":true,"items":{"type":"string"}}`), `{"a":["example","example-2","example-3"]}`},
+		{"after unique texts", `{"required":["a","b"],"properties":{"a":{"type":"array","minItems":2,"uniqueItems":true},"b":{"type":"string"}}}`, `{"a":["example","example-2"],"b":"example"}`},
 		{"unique numbers", with(`{"type":"array","minItems":3,"uniqueItems":true,"items":{"type":"integer","maximum":1}}`), `{"a":[1,0,-1]}`},
 		{"unique flags", with(`{"type":"array","minItems":2,"uniqueItems":true,"items":{"type":"boolean"}}`), `{"a":[false,true]}`},
 		{"unique choices", with(`{"type":"array","minItems":2,"uniqueItems":true,"items":{"enum":["b","c"]}}`), `{"a":["b","c"]}`},

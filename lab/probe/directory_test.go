@@ -143,6 +143,11 @@ func TestDirectorySpecialFiles(t *testing.T) {
 	if n, err := w.content("pipe", &info); n != 0 || err != nil || info.Mode().IsRegular() {
 		t.Error(n, err)
 	}
+	// A link is not followed, and is looked at the next time.
+	must(t, os.Symlink("/etc/hostname", dir+"/link"))
+	if n, err := w.content("link", &info); n != 0 || err == nil || w.unless(err, "link") != nil {
+		t.Error(n, err)
+	}
 }
 
 func TestDirectoryFaults(t *testing.T) {

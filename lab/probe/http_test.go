@@ -54,6 +54,10 @@ func TestHTTP(t *testing.T) {
 	if seen := mustLook(t, look(server.URL+"/state")); len(seen) != 1 || seen["/a"].Size != 1 {
 		t.Error(seen)
 	}
+	// To the environment's proxy this is no address of this machine.
+	if seen := mustLook(t, look(strings.Replace(server.URL, "127.0.0.1", "0.0.0.0", 1)+"/number")); len(seen) != 1 {
+		t.Error(seen)
+	}
 	if seen := mustLook(t, look(server.URL+"/here")); len(seen) != 1 {
 		t.Error(seen)
 	}
