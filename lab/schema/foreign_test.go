@@ -154,6 +154,8 @@ func TestForeignRefuses(t *testing.T) {
 		{`{"$ref":"http://json-schema.org/lab/schema"}`, "/$ref", unsupported, "leaves the document"},
 		{`{"$defs":{"a":{"$id":"a"}},"$ref":"urn:lab:1"}`, "/$ref", unsupported, "leaves the document"},
 		{`{"$dynamicRef":"file:///etc/hostname"}`, "/$dynamicRef", unsupported, "leaves the document"},
+		{`{"$id":"urn:uuid:0","items":{"$ref":"other"}}`, "/items/$ref", unsupported, "leaves the document"},
+		{`{"$id":"urn:uuid:0","items":{"$ref":"other#/$defs/a"},"$defs":{"a":{}}}`, "/items/$ref", unsupported, "leaves the document"},
 		{`{"$ref":"#/x-a","x-a":{}}`, "/$ref", invalid, "does not lead"},
 
 		{`{"$ref":"#"}`, "/$ref", invalid, "leads back"},
