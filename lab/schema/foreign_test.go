@@ -154,6 +154,8 @@ func TestForeignRefuses(t *testing.T) {
 		{`{"$ref":"http://json-schema.org/lab/schema"}`, "/$ref", unsupported, "leaves the document"},
 		{`{"$defs":{"a":{"$id":"a"}},"$ref":"urn:lab:1"}`, "/$ref", unsupported, "leaves the document"},
 		{`{"$dynamicRef":"file:///etc/hostname"}`, "/$dynamicRef", unsupported, "leaves the document"},
+		{`{"$id":"urn:uuid:0","items":{"$ref":"other"}}`, "/items/$ref", unsupported, "leaves the document"},
+		{`{"$id":"urn:uuid:0","items":{"$ref":"other#/$defs/a"},"$defs":{"a":{}}}`, "/items/$ref", unsupported, "leaves the document"},
 		{`{"$ref":"#/x-a","x-a":{}}`, "/$ref", invalid, "does not lead"},
 
 		{`{"$ref":"#"}`, "/$ref", invalid, "leads back"},
@@ -305,4 +307,51 @@ func TestForeignConcurrentUse(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// TestValuesTooLargeForTheSecondEngine: the meter goes the engine's ways.
+func TestValuesTooLargeForTheSecondEngine(t *testing.T) {
+	const twice = `{"anyOf":[{"items":%s},{"items":%s,"minItems":5}]}`
+	again := func(reference string) string { return fmt.Sprintf(twice, reference, reference) }
+	deep := nested(60, "[", "", "]")
+	for name, c := range map[string]struct{ schema, value string }{
+		"references":     {`{"title":"beside","$ref":"#/$defs/a","$defs":{"a":` + again(`{"$ref":"#"}`) + `}}`, deep},
+		"recursive ones": {`{"$schema":"https://json-schema.org/draft/2019-09/schema",` + again(`{"$recursiveRef":"#"}`)[1:], deep},
+		"dynamic ones":   {`{"$dynamicAnchor":"a",` + again(`{"$dynamicRef":"#a"}`)[1:], deep},
+		"a meaning that the way gives": {`{"$ref":"b","$defs":{"a":{"$dynamicAnchor":"a",` + again(`{"$dynamicRef":"b#a"}`)[1:] + `,` +
+			`"b":{"$id":"b","items":{"$dynamicRef":"#a"},"$defs":{"a":{"$dynamicAnchor":"a"}}}}}`, deep},
+		"a meaning that the way gives again": {`{"$schema":"https://json-schema.org/draft/2019-09/schema","$recursiveAnchor":true,"anyOf":[{"$ref":"b"},{"$ref":"b","minItems":5}],` +
+			`"$defs":{"b":{"$id":"b","$recursiveAnchor":true,"items":{"$recursiveRef":"#"}}}}`, deep},
+		"dependent schemas": {`{"dependentSchemas":{"a":{"additionalProperties":{"$ref":"#"}}},"unevaluatedProperties":{"$ref":"#"},"properties":{"b":{"$ref":"#"}}}`,
+			nested(60, `{"a":`, "1", `}`)},
+		"items after others": {`{"prefixItems":[true],"items":{"$ref":"#"},"anyOf":[{"items":{"$ref":"#"},"prefixItems":[true]},{"not":{}}]}`, nested(60, `[1,`, "1", `]`)},
+		"left over":          {`{"unevaluatedItems":{"$ref":"#"},"anyOf":[{"unevaluatedItems":{"$ref":"#"}},{"minItems":5}]}`, deep},
+		"too long a way":     {way(4000), nested(10, "[", "", "]")},
+		"lists of what is left": {`{"unevaluatedProperties":true,"allOf":[` + members(200, `{"minProperties":%d}`, func(int) []any { return []any{1} }) + `]}`,
+			manyNames(20_000)},
+	} {
+		want := []tool.Violation{{Pointer: "", Keyword: "schema", Message: "is too large to be checked against this schema"}}
+		if diff := cmp.Diff(want, compileForeign(t, c.schema).Validate(decode(t, c.value))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	for name, c := range map[string]struct{ schema, value string }{
+		"a tree": {`{"$dynamicAnchor":"node","properties":{"next":{"$dynamicRef":"#node"}},"unevaluatedProperties":false}`, nested(60, `{"next":`, `{}`, `}`)},
+		"a strict tree": {`{"$ref":"tree","$dynamicAnchor":"node","unevaluatedProperties":false,"$defs":{"tree":{"$id":"tree","$dynamicAnchor":"node",` +
+			`"properties":{"next":{"$dynamicRef":"#node"}}}}}`, nested(60, `{"next":`, `{}`, `}`)},
+		"a long list":      {`{"items":` + plainSchema + `}`, items(plainValue)(20_000)},
+		"a choice of many": {`{"items":{"enum":[` + manyTexts(5000, 5) + `]}}`, items(`"7xxxxx"`)(20_000)},
+	} {
+		if got := compileForeign(t, c.schema).Validate(decode(t, c.value)); got != nil {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestChoicesAreToldOnce(t *testing.T) {
+	got := compileForeign(t, `{"enum":[1,1.0,10e-1,"a"]}`).Validate("b")
+	want := []tool.Violation{{Keyword: "enum", Message: `must be 1 or "a"`}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

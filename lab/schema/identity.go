@@ -169,18 +169,12 @@ func (c *checker) name(n *node, name string) error {
 	return nil
 }
 
-// join resolves a reference. Unlike net/url, it keeps to a base like
-// urn:uuid:….
 func join(base *url.URL, reference string) (*url.URL, error) {
 	parsed, err := url.Parse(reference)
 	if err != nil {
 		return nil, err
 	}
-	resolved := base.ResolveReference(parsed)
-	if !parsed.IsAbs() && base.Opaque != "" {
-		resolved.Opaque = base.Opaque
-	}
-	return resolved, nil
+	return base.ResolveReference(parsed), nil
 }
 
 // again reports whether a $schema below the root only repeats that of the
