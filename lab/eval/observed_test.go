@@ -163,6 +163,9 @@ func TestReplayCancelledInEachPhase(t *testing.T) {
 				if s.opened.Load() != s.closed.Load() {
 					t.Errorf("opened %d and closed %d times", s.opened.Load(), s.closed.Load())
 				}
+				if phase == "call" && s.observed.Load() > 0 {
+					t.Error("the backend was looked at after the end")
+				}
 			})
 		}
 	}

@@ -2,6 +2,8 @@ package report
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -155,8 +157,8 @@ func TestRowsOfServers(t *testing.T) {
 		}
 	}
 	c := foreignComparison("s")
-	text := textOf(t, c, []Row{{"c", "FAIL", "pass", "code \x1b", "-"}})
-	if !strings.Contains(text, `│ c    │ FAIL │ code \u001b │ pass  │ -          │`) || !strings.Contains(text, "│ case │ s    │ last error  │ plain │ refused by │") {
+	text := textOf(t, c, []Row{{"c", "FAIL", "pass", "code \x1b", "\x1b"}})
+	if !strings.Contains(text, `│ c    │ FAIL │ code \u001b │ pass  │ \u001b     │`) || !strings.Contains(text, "│ case │ s    │ last error  │ plain │ refused by │") {
 		t.Errorf("the row is not in\n%s", text)
 	}
 }
@@ -185,6 +187,40 @@ func TestDueOutside(t *testing.T) {
 	detail := string(appendFailureDetail(nil, run, nil))
 	if want := "What had to come of it: a success. What came: a failure with `word`, `word`.\n"; !strings.HasSuffix(detail, want) {
 		t.Errorf("no %q in\n%s", want, detail)
+	}
+}
+
+// A value is whole up to the last byte that there is room for.
+func TestValuesUpToTheBound(t *testing.T) {
+	value := []byte(`"` + strings.Repeat("x", MaxValue-2) + `"`)
+	if got := appendValue(nil, value, true); !bytes.Equal(got, value) {
+		t.Errorf("%.100s", got)
+	}
+	longer := append(value, ' ')
+	digest := sha256.Sum256(longer)
+	if want, got := fmt.Sprintf(`{"truncated_bytes":%d,"sha256":"%x"}`, MaxValue+1, digest), string(appendValue(nil, longer, true)); got != want {
+		t.Errorf("%.100s, want %s", got, want)
+	}
+	if got := appendValue(nil, longer, false); !bytes.Equal(got, longer) {
+		t.Errorf("of the lab's own: %.100s", got)
+	}
+}
+
+func TestScope(t *testing.T) {
+	own, server := eval.Summary{}, eval.Summary{Foreign: true}
+	for _, test := range []struct {
+		c    eval.Comparison
+		want string
+	}{
+		{eval.Comparison{Baseline: &own, Candidate: own}, Scope},
+		{eval.Comparison{Baseline: &server, Candidate: own}, "Fixed proposals are called on two tool surfaces, which need not share a backend;"},
+		{eval.Comparison{Baseline: &own, Candidate: server}, "Fixed proposals are called on two tool surfaces, which need not share a backend;"},
+		{eval.Comparison{Candidate: server}, "Fixed proposals are called on one tool surface;"},
+		{eval.Comparison{Candidate: own}, "Fixed proposals are called on one tool surface;"},
+	} {
+		if got := scope(&test.c); !strings.HasPrefix(got, test.want) || !strings.HasSuffix(got, "no model is called, and this measures none.") {
+			t.Errorf("%s, want %s", got, test.want)
+		}
 	}
 }
 
