@@ -24,9 +24,10 @@ type validator func(value any) []tool.Violation
 // every value of the data with the schemas that meet there.
 const maxMeetings = 2_000_000
 
-// compile is the one place where a tool's schema is compiled.
+// compile is the one place where a tool's schema is compiled. Without a $schema
+// it is of the dialect that MCP has as its default.
 func compile(input []byte) (validator, error) {
-	compiled, err := schema.Compile(input)
+	compiled, err := schema.CompileForeign(input, schema.Draft202012)
 	if err != nil {
 		return nil, err
 	}

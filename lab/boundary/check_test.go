@@ -38,7 +38,7 @@ func holds(t failer, d tool.Definition) bool {
 	if !bytes.Equal(plain, again) || len(calls) != len(callsAgain) {
 		t.Errorf("%s and then %s; %d calls and then %d", plain, again, len(calls), len(callsAgain))
 	}
-	compiled, err := schema.Compile(d.InputSchema)
+	compiled, err := schema.CompileForeign(d.InputSchema, schema.Draft202012)
 	if err != nil {
 		t.Fatalf("a plain call of a schema that does not compile: %v", err)
 	}

@@ -180,7 +180,7 @@ func TestSoup(t *testing.T) {
 		if strings.HasPrefix(text, "{") && text != "{}" {
 			text = `{"definitions":{"a":` + keywordSoup(1).Draw(t, "definition") + `},` + text[1:]
 		}
-		if _, err := schema.Compile([]byte(text)); err == nil {
+		if _, err := schema.CompileForeign([]byte(text), schema.Draft202012); err == nil {
 			compiled++
 		}
 		if holds(t, define("t", text)) {

@@ -85,11 +85,15 @@ func (s *Surface) session(ctx context.Context, b *bench) (*session, error) {
 // because a server died, its own words are the better ones.
 func (s *Surface) unseen(ctx context.Context, err error) error {
 	var lost *tool.Unavailable
+	var unseen *probe.Error
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &lost):
 		return lost
+	case errors.As(err, &unseen):
+		detail := strings.Trim(unseen.Target+"\n"+unseen.Detail, "\n")
+		return &tool.Unavailable{Surface: s.spec.Name, Reason: "the effects could not be counted: " + unseen.Kind + ": " + unseen.Reason, Detail: detail}
 	}
 	return &tool.Unavailable{Surface: s.spec.Name, Reason: "the effects could not be counted", Detail: err.Error()}
 }
