@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -205,3 +207,5 @@ func canceled(t testing.TB) context.Context {
 	cancel()
 	return ctx
 }
+
+var discard = log.New(io.Discard, "", 0)

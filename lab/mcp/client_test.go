@@ -1,0 +1,421 @@
+package mcp_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agentlab/lab/mcp"
+	"agentlab/lab/tool"
+)
+
+// soon is how long something may take that must not be waited for. The machine
+// may be busy.
+const soon = 5 * time.Second
+
+func took(t *testing.T, limit time.Duration, what string, do func()) {
+	t.Helper()
+	started := time.Now()
+	do()
+	if d := time.Since(started); d > limit {
+		t.Errorf("%s took %s", what, d)
+	}
+}
+
+func TestWhatCannotBeStartedOrReached(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	text := filepath.Join(folder, "text")
+	if err := os.WriteFile(text, []byte("hello"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, reason, detail string
+		server               mcp.Server
+	}{
+		{"no such program", "the server could not be started", "start no-such-program-here: no such program in PATH", mcp.Server{Command: []string{"no-such-program-here"}}},
+		{"no program", "the server could not be started", "start " + text + ": it is neither a program of this machine nor a script whose first line names an interpreter", mcp.Server{Command: []string{text}}},
+		{"no folder", "the server could not be started", "start " + text + ": the folder to run it in does not exist", mcp.Server{Command: []string{text}, Dir: filepath.Join(folder, "none")}},
+		{"nothing at all", "the server could not be started", "start a process: no program is named", mcp.Server{}},
+		{"nobody listens", "the server could not be reached", "dial tcp 127.0.0.1:1: connect: connection refused\nat http://127.0.0.1:1/mcp", mcp.Server{URL: "http://127.0.0.1:1/mcp"}},
+		{"no URL", "the URL is none", "", mcp.Server{URL: "http://%zz/"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := tt.server // which did not learn: Connect does with that
+			s.Name = "before"
+			_, err := mcp.Connect(t.Context(), &s)
+			want := &tool.Unavailable{Surface: "before", Reason: tt.reason, Detail: tt.detail}
+			if diff := cmp.Diff(error(want), err); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		server mcp.Server
+		want   string
+	}{
+		{mcp.Server{Command: []string{"a"}}, ""},
+		{mcp.Server{URL: "https://a/b"}, ""},
+		{mcp.Server{}, "s: neither a command nor a URL"},
+		{mcp.Server{Command: []string{"a"}, URL: "http://a"}, "s: both a command and a URL"},
+		{mcp.Server{URL: "ftp://a"}, "s: the URL is not one of http or https"},
+		{mcp.Server{URL: "http://"}, "s: the URL is not one of http or https"},
+		{mcp.Server{URL: "http://%zz"}, "s: the URL is not one of http or https"},
+		{mcp.Server{Command: []string{""}}, "s: the command is empty"},
+	} {
+		tt.server.Name = "s"
+		got := ""
+		if err := tt.server.Check(); err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%+v: %q, not %q", tt.server, got, tt.want)
+		}
+	}
+}
+
+func TestNegotiation(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ faults, protocol string }{
+		{"modern", "2026-07-28"},
+		{"modern:only", "2026-07-28"},
+		{"crlf", "2025-11-25"},
+		{"protocol-version:2025-06-18", "2025-06-18"},
+		{"protocol-version:2025-03-26", "2025-03-26"},
+		{"protocol-version:2024-11-05", "2024-11-05"},
+	} {
+		for carrier, start := range map[string]func(testing.TB, ...string) *mcp.Server{"stdio": stdioServer, "http": httpServer} {
+			t.Run(carrier+" "+tt.faults, func(t *testing.T) {
+				t.Parallel()
+				s := start(t, tt.faults)
+				*s = s.Learning()
+				for range 2 { // the second time it is known
+					c := connect(t, s)
+					if c.Protocol() != tt.protocol {
+						t.Errorf("%s was agreed on, not %s", c.Protocol(), tt.protocol)
+					}
+					if c.StartTook() <= 0 {
+						t.Error("it took no time")
+					}
+					if r := c.Call(t.Context(), addition); string(r.Output) != `{"sum":3}` {
+						t.Errorf("%s, %v", r.Output, r.Error)
+					}
+					c.Close()
+				}
+			})
+		}
+	}
+}
+
+// A server that ends at a question that it does not know is started again.
+func TestStartedAgain(t *testing.T) {
+	t.Parallel()
+	s := bare("before", "odd", "dies at discover")
+	*s = s.Learning()
+	for range 2 {
+		c := connect(t, s)
+		if c.Protocol() != "2025-06-18" {
+			t.Errorf("%s was agreed on", c.Protocol())
+		}
+		c.Close()
+	}
+}
+
+func TestOddServers(t *testing.T) {
+	t.Parallel()
+	big := call("add", `{"text":"`+strings.Repeat("x", 10<<20)+`"}`)
+	const (
+		empty  = `{"content":[]}`
+		either = "it depends on what is written first"
+	)
+	for _, tt := range []struct {
+		name          string
+		proposal      tool.Proposal
+		timeout       time.Duration
+		first, second string
+	}{
+		{"deaf", big, brief, "lost: the server does not read its standard input", gone},
+		{"deaf", addition, brief, "tool_timeout/dependency/unknown: The server did not answer in time.", gone},
+		{"asks and is deaf", addition, brief, either, "lost: the server does not read its standard input"},
+		{"pings", addition, ample, "lost: the server floods: more than 1000 requests of its own without an answer", gone},
+		{"chatter", addition, ample, "lost: the server floods: more than 1 MiB of text on its standard output without an answer", gone},
+		{"big batch", addition, ample, "lost: the server floods: a batch of too many messages", gone},
+		{"two in a line", addition, ample, "lost: the server answered with invalid JSON", gone},
+		{"nameless error", addition, ample, "protocol_error/protocol/unknown: cannot read that", empty},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := bare("before", "odd", tt.name)
+			s.Timeout = tt.timeout
+			*s = s.Learning()
+			c := connect(t, s)
+			second := tt.second
+			if second == gone {
+				second = tt.first
+			}
+			took(t, s.Timeout+6*soon, "two calls", func() {
+				first := outcome(c, c.Call(t.Context(), tt.proposal))
+				got := [2]string{first, outcome(c, c.Call(t.Context(), tt.proposal))}
+				if tt.first == either {
+					got[0] = either
+				}
+				if diff := cmp.Diff([2]string{tt.first, second}, got); diff != "" {
+					t.Error(diff)
+				}
+			})
+			took(t, soon, "the end", func() { c.Close() })
+		})
+	}
+	t.Run("deaf at once", func(t *testing.T) {
+		t.Parallel()
+		s := bare("before", "odd", "deaf at once")
+		s.Timeout = brief
+		_, err := mcp.Connect(t.Context(), s)
+		if reason, _ := told(err); reason != "the server did not answer initialize within 1s" {
+			t.Error(err)
+		}
+	})
+}
+
+func TestStrictStdio(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []string{"greet:Hello there", "text-at-call:Hello there"} {
+		s := stdioServer(t, fault)
+		s.StrictStdio = true
+		saw := look(t, s, addition)
+		reason, detail, _ := strings.Cut(saw.Connect+saw.First, ": ")
+		if reason == "lost" {
+			reason = detail
+		}
+		if reason != "the server wrote text to its standard output" || saw.Detail != "Hello there" {
+			t.Errorf("%s: %+v", fault, saw)
+		}
+	}
+}
+
+// The end of a context ends whatever is under way, with the error of that
+// context, and leaves nothing.
+func TestEndOfContext(t *testing.T) {
+	t.Parallel()
+	type moment struct {
+		name    string
+		faults  []string
+		connect bool // it ends while connecting
+		list    bool
+	}
+	for _, m := range []moment{
+		{"at the start", []string{"slow-start:60000"}, true, false},
+		{"at discover", []string{"ignore-discover"}, true, false},
+		{"at initialize", []string{"never-initialize"}, true, false},
+		{"at the list", []string{"list-hang"}, false, true},
+		{"in a call", []string{"hang"}, false, false},
+		{"in a call with a child", []string{"hang", "child:pipes", "daemon:pipes", "ignore-sigterm", "ignore-eof"}, false, false},
+	} {
+		for carrier, start := range map[string]func(testing.TB, ...string) *mcp.Server{"stdio": stdioServer, "http": httpServer} {
+			if carrier == "http" && (m.name == "at the start" || m.name == "in a call with a child") {
+				continue
+			}
+			t.Run(carrier+" "+m.name, func(t *testing.T) {
+				t.Parallel()
+				s := start(t, m.faults...)
+				*s = s.Learning()
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if m.connect {
+					time.AfterFunc(300*time.Millisecond, cancel)
+				}
+				var c *mcp.Client
+				var err error
+				took(t, soon, "to connect", func() { c, err = mcp.Connect(ctx, s) })
+				if m.connect {
+					if err != context.Canceled {
+						t.Errorf("to connect: %v", err)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.AfterFunc(100*time.Millisecond, cancel)
+				took(t, soon, "it", func() {
+					if m.list {
+						if _, err := c.Tools(ctx); err != context.Canceled {
+							t.Errorf("the list: %v", err)
+						}
+					} else if r := c.Call(ctx, addition); r.Error == nil || r.Error.Code != tool.ToolFailed || c.Lost() != nil {
+						t.Errorf("the call: %v, %v", r.Error, c.Lost())
+					}
+				})
+				if _, err := c.Tools(ctx); err != context.Canceled {
+					t.Errorf("after that: %v", err)
+				}
+				took(t, soon, "to close", func() { c.Close() })
+			})
+		}
+	}
+	t.Run("before the start", func(t *testing.T) {
+		t.Parallel()
+		if _, err := mcp.Connect(canceled(t), stdioServer(t)); err != context.Canceled {
+			t.Error(err)
+		}
+	})
+	t.Run("a deadline", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if _, err := mcp.Connect(ctx, stdioServer(t, "never-initialize")); err != context.DeadlineExceeded {
+			t.Error(err)
+		}
+	})
+}
+
+// Who waits for his turn does not wait longer than his context.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	c := connect(t, stdioServer(t))
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if r := c.Call(t.Context(), call("slow", `{"ms":100}`)); r.Error != nil {
+				t.Error(r.Error)
+			}
+		})
+	}
+	all.Go(func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		c.Call(ctx, call("slow", `{"ms":100}`))
+	})
+	all.Wait()
+	if r := c.Call(t.Context(), addition); string(r.Output) != `{"sum":3}` {
+		t.Error(r.Error, c.Lost())
+	}
+}
+
+func TestClose(t *testing.T) {
+	t.Parallel()
+	for carrier, start := range map[string]func(testing.TB, ...string) *mcp.Server{"stdio": stdioServer, "http": httpServer} {
+		for _, faults := range [][]string{{"hang"}, {"hang", "modern", "list-changed"}} {
+			t.Run(carrier+" "+strings.Join(faults, " "), func(t *testing.T) {
+				t.Parallel()
+				c := connect(t, start(t, faults...))
+				var all sync.WaitGroup
+				all.Go(func() {
+					c.Call(t.Context(), addition)
+					if reason, _ := told(c.Lost()); reason != "the connection was closed" {
+						t.Errorf("the call under way: %v", c.Lost())
+					}
+				})
+				time.Sleep(100 * time.Millisecond)
+				took(t, soon, "to close", func() {
+					for range 4 {
+						all.Go(func() { c.Close() })
+					}
+					c.Close()
+					all.Wait()
+				})
+				took(t, soon, "a call on what is closed", func() {
+					c.Call(t.Context(), addition)
+					_, err := c.Tools(t.Context())
+					if reason, _ := told(err); reason != "the connection was closed" {
+						t.Error(err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A server that ends with its input ends in peace; one that did not is not
+// waited for again.
+func TestGrace(t *testing.T) {
+	t.Parallel()
+	t.Run("in peace", func(t *testing.T) {
+		t.Parallel()
+		file := filepath.Join(t.TempDir(), "end")
+		c := connect(t, bare("before", "odd", "writes at its end", file))
+		c.Call(t.Context(), addition)
+		c.Close()
+		if text, err := os.ReadFile(file); string(text) != "ended" {
+			t.Error(err)
+		}
+	})
+	t.Run("stubborn", func(t *testing.T) {
+		t.Parallel()
+		s := stdioServer(t, "ignore-eof")
+		*s = s.Learning()
+		connect(t, s).Close()
+		c := connect(t, s)
+		took(t, 1500*time.Millisecond, "the second end", func() { c.Close() })
+	})
+}
+
+func TestRequestsOfTheServer(t *testing.T) {
+	t.Parallel()
+	for method, want := range map[string]string{
+		"ping":                   `{}`,
+		"roots/list":             `{"roots":[]}`,
+		"sampling/createMessage": `"code":`,
+		"elicitation/create":     `"code":`,
+		"no/such/thing":          `"code":-32601`,
+	} {
+		for carrier, start := range map[string]func(testing.TB, ...string) *mcp.Server{"stdio": stdioServer, "http": httpServer} {
+			c := connect(t, start(t, "ask:"+method))
+			r := c.Call(t.Context(), call("echo", `{}`))
+			if r.Reply == nil || len(r.Reply.Texts) != 1 || !strings.Contains(r.Reply.Texts[0], "the client answered "+method+" with ") || !strings.Contains(r.Reply.Texts[0], want) {
+				t.Errorf("%s %s: %+v %v", carrier, method, r.Reply, r.Error)
+			}
+			c.Close()
+		}
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	t.Setenv("MCP_TEST_SECRET", "swordfish")
+	home := t.TempDir()
+	s := bare("before", "odd", "environment")
+	s.Home, s.Dir = home, home
+	s.Env["GIVEN"] = "yes"
+	c := connect(t, s)
+	r := c.Call(t.Context(), call("add", `{}`))
+	if r.Reply == nil || len(r.Reply.Texts) != 2 {
+		t.Fatal(r.Error)
+	}
+	var got []string
+	for _, line := range strings.Split(r.Reply.Texts[0], "\n") {
+		if strings.HasPrefix(line, "LAB_PROCESS_") {
+			line = "LAB_PROCESS_"
+		}
+		got = append(got, line)
+	}
+	slices.Sort(got)
+	want := []string{"GIVEN=yes", "GORACE=atexit_sleep_ms=0", "HOME=" + home, "LAB_PROCESS_", "PATH=" + os.Getenv("PATH")}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if place, err := filepath.EvalSymlinks(home); r.Reply.Texts[1] != place {
+		t.Errorf("it runs in %s, not %s (%v)", r.Reply.Texts[1], place, err)
+	}
+}
+
+func TestErrorsAreUnavailable(t *testing.T) {
+	t.Parallel()
+	_, err := mcp.Connect(t.Context(), stdioServer(t, "exit-at-start:line one"))
+	var u *tool.Unavailable
+	if !errors.As(err, &u) || u.Surface != "before" {
+		t.Error(err)
+	}
+}
