@@ -41,7 +41,7 @@ func (c *stdio) sent(ctx context.Context, r *jsonrpc.Request) {
 	if r.Method != "server/discover" {
 		return
 	}
-	asked.timer = time.AfterFunc(min(discoverWait, c.server.Timeout/3), func() {
+	asked.timer = time.AfterFunc(c.server.discoverWait(), func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if asked.answered {

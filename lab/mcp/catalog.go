@@ -26,12 +26,20 @@ type entry struct {
 // the list.
 var lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
+const endless = "the server pages for ever: tools/list does not come to an end"
+
 // Tools lists the tools of the server, every page of them, in the server's
 // order, and remembers their output schemas. Every error is a
 // [*tool.Unavailable], or that of ctx.
 func (c *Client) Tools(ctx context.Context) ([]tool.Definition, error) {
-	c.listing.Lock()
-	defer c.listing.Unlock()
+	select {
+	case c.listing <- struct{}{}:
+		defer func() { <-c.listing }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	limited, cancel := context.WithTimeout(ctx, listedTime*c.server.Timeout)
+	defer cancel()
 	unusable := func(reason, detail string) error {
 		return c.withWords(&tool.Unavailable{Surface: c.server.Name, Reason: reason, Detail: detail})
 	}
@@ -41,7 +49,7 @@ func (c *Client) Tools(ctx context.Context) ([]tool.Definition, error) {
 	pages := make(map[string]json.RawMessage)
 	total, barren := 0, 0
 	for cursor, page := "", 1; ; page++ {
-		got, err := c.call(ctx, "tools/list", func(ctx context.Context) error {
+		got, err := c.call(limited, "tools/list", func(ctx context.Context) error {
 			_, err := c.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 			return err
 		})
@@ -50,6 +58,8 @@ func (c *Client) Tools(ctx context.Context) ([]tool.Definition, error) {
 			raw, err = remembered, nil
 		}
 		switch {
+		case err != nil && ctx.Err() == nil && limited.Err() != nil:
+			return nil, unusable(endless, "")
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 			return nil, unusable(fmt.Sprintf("the server did not answer tools/list within %s", c.server.Timeout), "")
 		case err == errRemembered:
@@ -107,7 +117,7 @@ func (c *Client) Tools(ctx context.Context) ([]tool.Definition, error) {
 		}
 		cursor = *result.NextCursor
 		if cursors[cursor] || page == maxPages || barren == maxBarren {
-			return nil, unusable("the server pages for ever: tools/list does not come to an end", "")
+			return nil, unusable(endless, "")
 		}
 		cursors[cursor] = true
 	}

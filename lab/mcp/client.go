@@ -30,7 +30,7 @@ type Client struct {
 	pages   map[string]json.RawMessage // of tools/list, those that the SDK answers from memory
 
 	turn    chan struct{} // a token: whose turn it is to call
-	listing sync.Mutex    // one list at a time
+	listing chan struct{} // a token: one list at a time
 	closing context.Context
 	stop    context.CancelFunc
 	hung    atomic.Bool // it did not answer in time, and is given none to say goodbye
@@ -51,13 +51,17 @@ func Connect(ctx context.Context, server *Server) (*Client, error) {
 		server = &learning
 	}
 	started := time.Now()
-	c, died, err := connect(ctx, server)
-	if died && ctx.Err() == nil && server.learned.protocol.Load() == nil {
+	c, next, err := connect(ctx, server)
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case next == older && server.learned.protocol.Load() == nil:
 		revision := lastWithHandshake
 		server.learned.protocol.Store(&revision)
 		if c, _, err = connect(ctx, server); err != nil {
 			server.learned.protocol.CompareAndSwap(&revision, nil)
 		}
+	case next == patiently && !server.learned.newest.Swap(true):
+		c, _, err = connect(ctx, server)
 	}
 	if err != nil {
 		return nil, err
@@ -66,14 +70,27 @@ func Connect(ctx context.Context, server *Server) (*Client, error) {
 	return c, nil
 }
 
-// connect makes one attempt. It reports whether the server ended by itself.
-func connect(ctx context.Context, server *Server) (client *Client, died bool, err error) {
-	c := &Client{server: server, link: &link{server: server}, turn: make(chan struct{}, 1)}
+// attempt is what may come of another attempt to connect.
+type attempt int
+
+const (
+	hopeless  attempt = iota
+	older             // it ended by itself, perhaps at a question that it does not know
+	patiently         // it knows only the newest revision, and was slow to say so
+)
+
+// codeUnsupported is the JSON-RPC error of a server that does not speak the
+// revision that it is asked for (SEP-2575).
+const codeUnsupported = -32022
+
+// connect makes one attempt, and says what may come of the next.
+func connect(ctx context.Context, server *Server) (client *Client, next attempt, err error) {
+	c := &Client{server: server, link: &link{server: server}, turn: make(chan struct{}, 1), listing: make(chan struct{}, 1)}
 	c.closing, c.stop = context.WithCancel(context.Background())
 	transport, err := c.transport()
 	if err != nil {
 		c.stop()
-		return nil, false, err
+		return nil, hopeless, err
 	}
 	limited, cancel := context.WithTimeout(ctx, server.Timeout)
 	defer cancel()
@@ -112,15 +129,21 @@ func connect(ctx context.Context, server *Server) (client *Client, died bool, er
 		err = late
 	}
 	if err != nil {
+		var refusal *jsonrpc.Error
+		if errors.As(err, &refusal) && refusal.Code == codeUnsupported {
+			next = patiently
+		}
 		err = c.unavailable(ctx, err, "initialize")
-		died = c.stdio != nil && !c.hung.Load() && c.stdio.process.Status() != ""
+		if c.stdio != nil && !c.hung.Load() && c.stdio.process.Status() != "" {
+			next = older
+		}
 		c.Close()
-		return nil, died, c.withWords(err)
+		return nil, next, c.withWords(err)
 	}
 	if revision := c.Protocol(); revision != "" {
 		server.learned.protocol.CompareAndSwap(nil, &revision)
 	}
-	return c, false, nil
+	return c, hopeless, nil
 }
 
 func (c *Client) transport() (sdk.Transport, error) {

@@ -3,6 +3,8 @@ package mcp_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -120,6 +122,49 @@ func TestNegotiation(t *testing.T) {
 	}
 }
 
+// A server of the newest revision that is slow to start is not taken for an
+// older one.
+func TestSlowAndNew(t *testing.T) {
+	t.Parallel()
+	s := stdioServer(t, "modern:only", "slow-start:1500")
+	s.Timeout = 3 * time.Second
+	*s = s.Learning()
+	for range 2 {
+		c := connect(t, s)
+		if c.Protocol() != "2026-07-28" {
+			t.Errorf("%s was agreed on", c.Protocol())
+		}
+		c.Close()
+	}
+}
+
+// A list whose pages come slowly ends too.
+func TestSlowPages(t *testing.T) {
+	t.Parallel()
+	page := 0
+	s := proxy(t, func(w http.ResponseWriter, r *http.Request, body string) bool {
+		if !strings.Contains(body, `"tools/list"`) {
+			return false
+		}
+		page++
+		time.Sleep(100 * time.Millisecond)
+		_, after, _ := strings.Cut(body, `"id":`)
+		id, _, _ := strings.Cut(after, ",")
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"%d","inputSchema":{}}],"nextCursor":"%d"}}`, id, page, page)
+		return true
+	})
+	*s = s.Learning()
+	c := connect(t, s)
+	s.Timeout = 200 * time.Millisecond
+	took(t, soon, "the list", func() {
+		_, err := c.Tools(t.Context())
+		if reason, _ := told(err); !strings.HasPrefix(reason, "the server pages for ever") && !strings.HasPrefix(reason, "the server did not answer") {
+			t.Error(err)
+		}
+	})
+}
+
 // A server that ends at a question that it does not know is started again.
 func TestStartedAgain(t *testing.T) {
 	t.Parallel()
@@ -159,9 +204,9 @@ func TestOddServers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := bare("before", "odd", tt.name)
-			s.Timeout = tt.timeout
 			*s = s.Learning()
 			c := connect(t, s)
+			s.Timeout = tt.timeout
 			second := tt.second
 			if second == gone {
 				second = tt.first
@@ -195,7 +240,7 @@ func TestStrictStdio(t *testing.T) {
 	for _, fault := range []string{"greet:Hello there", "text-at-call:Hello there"} {
 		s := stdioServer(t, fault)
 		s.StrictStdio = true
-		saw := look(t, s, addition)
+		saw := look(t, s, ample, addition)
 		reason, detail, _ := strings.Cut(saw.Connect+saw.First, ": ")
 		if reason == "lost" {
 			reason = detail

@@ -23,6 +23,7 @@ const gone = "as the first"
 var overStdio = []expected{
 	{"exit-at-start:no license", seen{Connect: "the server ended at its start (exit status 7)", Detail: "its last words on stderr:\n  no license"}},
 	{"slow-start:200", seen{}},
+	{"slow-start:1200", seen{}}, // it answers server/discover when that is no longer waited for
 	{"greet:Hello there", seen{Notices: []string{"before breaks the protocol: its standard output has text that is no message, which was skipped: Hello there"}}},
 	{"bom", seen{Notices: []string{"before breaks the protocol: a line of its standard output starts with a byte-order mark, which was skipped"}}},
 	{"crlf", seen{}},
@@ -144,9 +145,6 @@ var overHTTP = []expected{
 	{"pretty@1", seen{First: "{\n      \"sum\": 3\n    }"}},
 }
 
-// waits are the rows in which somebody waits for the end of the time.
-var waits = []string{"never-initialize", "ignore-discover", "list-hang", "hang", "late", "slow-headers"}
-
 func TestFaultsOverStdio(t *testing.T) {
 	t.Parallel()
 	for _, row := range overStdio {
@@ -175,9 +173,15 @@ func TestFaultsOverHTTP(t *testing.T) {
 
 func (e expected) check(t *testing.T, s *mcp.Server) {
 	t.Helper()
-	for _, name := range waits {
-		if strings.Contains(e.faults, name) {
+	calls := s.Timeout
+	for _, name := range strings.FieldsFunc(e.faults, func(r rune) bool { return strings.ContainsRune(";:@", r) }) {
+		switch name {
+		case "never-initialize":
 			s.Timeout = brief
+		case "ignore-discover", "slow-start":
+			s.Timeout = 3 * brief // a third of which is waited for
+		case "list-hang", "hang", "late", "slow-headers":
+			calls = brief
 		}
 	}
 	want := e.want
@@ -189,7 +193,7 @@ func (e expected) check(t *testing.T, s *mcp.Server) {
 		want.Second = cmp.Or(want.Second, `{"sum":3}`)
 		want.Tools = max(cmp.Or(want.Tools, 20), 0)
 	}
-	if diff := compare.Diff(want, look(t, s, addition)); diff != "" {
+	if diff := compare.Diff(want, look(t, s, calls, addition)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -193,6 +193,78 @@ func TestRequestsAreForgotten(t *testing.T) {
 	}
 }
 
+// An error without an id is about the request that is waited for.
+func TestNamelessError(t *testing.T) {
+	c, first := pending(t, 1<<20)
+	c.sent(t.Context(), &jsonrpc.Request{Method: "notifications/cancelled", Params: json.RawMessage(`{"requestId":1}`)})
+	ctx, second := withExchange(t.Context())
+	for i, method := range []string{"tools/call", "subscriptions/listen"} {
+		id, _ := jsonrpc.MakeID(float64(i + 2))
+		c.sent(ctx, &jsonrpc.Request{ID: id, Method: method})
+		ctx = t.Context()
+	}
+	messages, err := c.decode([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}`))
+	if len(messages) != 1 || err != nil {
+		t.Fatal(messages, err)
+	}
+	if _, _, ok := first.taken(); ok {
+		t.Error("the request that was given up has it")
+	}
+	if _, fault, ok := second.taken(); !ok || fault == nil || fault.Code != -32700 {
+		t.Error("the request has not got it", fault)
+	}
+}
+
+// Nobody can send without end what nobody asked for, be it small; an answer
+// begins a new count.
+func TestUnasked(t *testing.T) {
+	note := &jsonrpc.Request{Method: "notifications/x"}
+	id, _ := jsonrpc.MakeID("a")
+	ping := &jsonrpc.Request{Method: "ping", ID: id}
+	const limit = 16 << 20
+	for _, tt := range []struct {
+		request *jsonrpc.Request
+		bytes   int
+		most    int
+		fault   string
+	}{
+		{note, 10, 50000, "the server floods: more than 50000 messages without an answer"},
+		{ping, 10, 1000, "the server floods: more than 1000 requests of its own without an answer"},
+		{note, limit / 4, 4, "the server floods: more than 16 MiB of notifications without an answer"},
+		{ping, limit / 4, 4, "the server floods: more than 16 MiB of notifications without an answer"},
+	} {
+		l := &link{server: &Server{MaxMessage: limit}}
+		for range 2 {
+			for range tt.most {
+				if pass := l.heard(tt.request, tt.bytes); pass != tt.request.IsCall() {
+					t.Fatalf("%s is passed on: %v", tt.request.Method, pass)
+				}
+			}
+			if fault, _ := l.failure(); fault != "" {
+				t.Error(fault)
+			}
+			l.answered()
+		}
+		for range tt.most + 1 {
+			l.heard(tt.request, tt.bytes)
+		}
+		if fault, _ := l.failure(); fault != tt.fault {
+			t.Errorf("%q, not %q", fault, tt.fault)
+		}
+	}
+}
+
+// The first answer is the answer.
+func TestFirstAnswer(t *testing.T) {
+	_, x := withExchange(t.Context())
+	x.answer(&jsonrpc.Response{Result: json.RawMessage(`1`)})
+	x.answer(&jsonrpc.Response{Result: json.RawMessage(`2`)})
+	x.answer(&jsonrpc.Response{Error: errors.New("no")})
+	if result, fault, ok := x.taken(); string(result) != "1" || fault != nil || !ok {
+		t.Errorf("%s, %v, %v", result, fault, ok)
+	}
+}
+
 func TestExcerpt(t *testing.T) {
 	s := &Server{}
 	for _, tt := range []struct{ text, want string }{

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log"
@@ -35,6 +36,11 @@ func TestMain(m *testing.M) {
 		time.AfterFunc(faultserver.Lifetime, func() { os.Exit(4) })
 		oddServers[os.Args[2]]()
 		os.Exit(0)
+	}
+	// Most tests wait for servers, and not for a processor.
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		_ = flag.Set("test.parallel", "8") // it is a number
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -177,8 +183,8 @@ type seen struct {
 	Notices       []string
 }
 
-// look connects, lists and calls twice.
-func look(t *testing.T, s *mcp.Server, proposal tool.Proposal) (saw seen) {
+// look connects, lists and calls twice, with so much time for each call.
+func look(t *testing.T, s *mcp.Server, calls time.Duration, proposal tool.Proposal) (saw seen) {
 	t.Helper()
 	n := listen(s)
 	c, err := mcp.Connect(t.Context(), s)
@@ -188,6 +194,7 @@ func look(t *testing.T, s *mcp.Server, proposal tool.Proposal) (saw seen) {
 		return saw
 	}
 	defer c.Close()
+	s.Timeout = calls
 	definitions, err := c.Tools(t.Context())
 	saw.Tools = len(definitions)
 	saw.List, saw.Detail = told(err)

@@ -72,9 +72,12 @@ func TestSecrets(t *testing.T) {
 			defer web.Close()
 			u, _ := url.Parse(web.URL)
 			u.User, u.Path, u.RawQuery = url.UserPassword("me", password), "/mcp", "k="+key
-			s := &mcp.Server{Name: "before", URL: u.String(), Timeout: brief, MaxMessage: message,
+			s := &mcp.Server{Name: "before", URL: u.String(), Timeout: ample, MaxMessage: message,
 				Headers: map[string]string{"Authorization": "Bearer " + secret, "X-Other": "other-4711"}}
-			saw := look(t, s, addition)
+			if fault == "never-initialize" {
+				s.Timeout = brief
+			}
+			saw := look(t, s, brief, addition)
 			if text := fmt.Sprintf("%+v", saw); strings.Contains(text, "4711") {
 				t.Errorf("a secret is shown: %s", text)
 			}
@@ -263,8 +266,9 @@ func TestCancelledIsRefused(t *testing.T) {
 		}
 		return false
 	}, "hang@1")
-	s.Timeout = brief
+	*s = s.Learning()
 	c := connect(t, s)
+	s.Timeout = brief
 	if r := c.Call(t.Context(), addition); r.Error == nil || r.Error.Code != tool.ToolTimeout {
 		t.Error(r.Error)
 	}

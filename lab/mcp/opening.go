@@ -14,7 +14,7 @@ import (
 // not say so in time and in order is told from here not to know the question,
 // and is then asked in the older way.
 func (w *wire) discover(r *http.Request, sent message) (*http.Response, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), min(discoverWait, w.server.Timeout/3))
+	ctx, cancel := context.WithTimeout(r.Context(), w.server.discoverWait())
 	defer cancel()
 	if response, err := w.base.RoundTrip(r.WithContext(ctx)); err == nil {
 		if isRedirect(response) {
@@ -95,7 +95,7 @@ func (w *wire) listen(r *http.Request) (*http.Response, error) {
 // subscribe is listen for a stream that is asked for by a message.
 func (w *wire) subscribe(r *http.Request, sent message) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
-	late := time.AfterFunc(min(discoverWait, w.server.Timeout/3), cancel)
+	late := time.AfterFunc(w.server.discoverWait(), cancel)
 	response, err := w.base.RoundTrip(r.WithContext(ctx))
 	if err == nil && late.Stop() && response.StatusCode == http.StatusOK && mediaType(response) == "text/event-stream" {
 		body := w.stream(response.Body, sent, nil, cancel)

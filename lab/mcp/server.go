@@ -36,6 +36,9 @@ const (
 	// of the timeout, it is taken for an older one.
 	discoverWait = 2 * time.Second
 
+	// All pages of tools/list may take so many times as long as one call.
+	listedTime = 10
+
 	maxPages  = 1000 // of tools/list
 	maxBarren = 10   // of them in a row without a tool that is new
 	maxTools  = 20000
@@ -77,6 +80,7 @@ type Server struct {
 type learned struct {
 	protocol atomic.Pointer[string] // the revision that was agreed on
 	stubborn atomic.Bool            // it does not end with its standard input
+	newest   atomic.Bool            // it speaks no revision but the newest
 	told     sync.Map               // notices, each once
 	count    atomic.Int64           // of them
 }
@@ -109,6 +113,14 @@ func (s *Server) Check() error {
 		return fmt.Errorf("%s: the command is empty", s.Name)
 	}
 	return nil
+}
+
+// discoverWait is how long the server is given to answer server/discover.
+func (s *Server) discoverWait() time.Duration {
+	if s.learned.newest.Load() {
+		return s.Timeout
+	}
+	return min(discoverWait, s.Timeout/3)
 }
 
 // maxNotices is how many kinds of things are told of one server.
