@@ -98,8 +98,8 @@ func TestPages(t *testing.T) {
 			}
 		}
 	}
-	many, err := connect(t, stdioServer(t, "many-tools:10000", "pages:3")).Tools(t.Context())
-	if err != nil || !slices.Equal(names(many[:20]), names(whole)) || len(many) != 10020 {
+	many, err := connect(t, stdioServer(t, "many-tools:2000", "pages:3")).Tools(t.Context())
+	if err != nil || !slices.Equal(names(many[:20]), names(whole)) || len(many) != 2020 {
 		t.Error(len(many), err)
 	}
 }

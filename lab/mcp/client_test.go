@@ -181,7 +181,7 @@ func TestStartedAgain(t *testing.T) {
 
 func TestOddServers(t *testing.T) {
 	t.Parallel()
-	big := call("add", `{"text":"`+strings.Repeat("x", 10<<20)+`"}`)
+	big := call("add", `{"text":"`+strings.Repeat("x", 3<<20)+`"}`)
 	const (
 		empty  = `{"content":[]}`
 		either = "it depends on what is written first"
