@@ -2,7 +2,7 @@
 
 GO ?= go
 
-.PHONY: help build run test lint bench fuzz golden checkpoint clean
+.PHONY: help build run test test-mcp lint bench fuzz golden checkpoint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,6 +19,19 @@ RACE ?= $(if $(shell command -v "$$($(GO) env CC)" 2>/dev/null),-race)
 test: ## run every test, with the race detector and the fuzz seeds
 	@test -n "$(RACE)" || echo "no C compiler: the race detector is left out"
 	$(GO) test $(RACE) ./...
+
+# The addon of sqlite3 is compiled where it cannot be fetched; the headers of
+# this Node.js, where it has them, spare it the network for that too.
+MCP = tests/mcp
+
+test-mcp: $(MCP)/node_modules/.package-lock.json ## test on real MCP servers, which need Node.js
+	MCP_NODE_MODULES=$(CURDIR)/$(MCP)/node_modules $(GO) test -count 1 -timeout 20m ./$(MCP)
+
+$(MCP)/node_modules/.package-lock.json: $(MCP)/package.json $(MCP)/package-lock.json
+	@prefix=$$(node -p 'require("path").resolve(process.execPath, "../..")') && \
+	if test -z "$$npm_config_nodedir" -a -f "$$prefix/include/node/node.h"; then export npm_config_nodedir="$$prefix"; fi && \
+	npm --prefix $(MCP) ci
+	@touch $@
 
 lint: ## gofmt, vet and staticcheck
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt would change: $$unformatted"; exit 1; }

@@ -2,7 +2,11 @@ module agentlab
 
 go 1.26.0
 
+// Packages of npm hold Go files too, which are not ours.
+ignore ./tests/mcp/node_modules
+
 require (
+	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/go-json-experiment/json v1.27.2
 	github.com/google/go-cmp v0.7.0
 	github.com/gowebpki/jcs v1.0.2

@@ -22,6 +22,7 @@ var rooms = []struct {
 	{"lab/schema", "lab/tool lab/jsonvalue", "violations are vocabulary, numbers are exact"},
 	{"lab/contract", "lab/tool lab/jsonvalue", "a definition and its runtime; the registry compiles the schemas"},
 	{"lab/process", "", "a child knows nothing of what it is for"},
+	{"lab/probe", "lab/tool lab/jsonvalue lab/process", "effects are vocabulary; a command is looked at through its output"},
 	{"lab/receipt", "lab/tool", "a receipt keeps an answer"},
 	{"lab/registry", "lab/tool lab/jsonvalue lab/schema lab/contract lab/receipt", "the controls"},
 	{"lab/mcp", "lab/tool lab/jsonvalue lab/schema lab/contract lab/process", "servers answer over a wire and are started as processes; the output schemas that they promise are checked"},
@@ -33,10 +34,12 @@ var rooms = []struct {
 	{"lab/suite", "lab/jsonvalue", "it says what is to be done and does nothing; arguments are JSON"},
 	{"lab/boundary", "lab/tool lab/jsonvalue lab/schema", "calls are derived from definitions, and checked before they are handed out"},
 	{"datasets", "", "it only embeds"},
-	{"cmd/lab", "datasets lab/tool lab/dataset lab/eval lab/report lab/registry lab/ticket", "evidence and runtime meet here"},
+	{"lab/sandbox", "lab/tool lab/jsonvalue lab/mcp lab/probe lab/process lab/suite", "a server, a folder and probes make a surface as a suite says"},
+	{"cmd/lab", "datasets lab/tool lab/jsonvalue lab/dataset lab/eval lab/report lab/registry lab/ticket lab/suite lab/sandbox lab/boundary lab/process", "evidence and runtime meet here"},
 	{"tests/bench", "tests/casegen", "it times the command from outside"},
 	{"tests/faultserver", "", "its faults are below the level of everything that it tests"},
 	{"tests/faultserver/cmd", "tests/faultserver", "to try it by hand"},
+	{"tests/mcp", "", "it runs the command on other people's servers, from outside"},
 	{"tests/casegen", "datasets", "it multiplies what is shipped"},
 	{"tests", "", "tests of the whole house"},
 }
@@ -51,8 +54,10 @@ var kept = []struct{ library, rooms, reason string }{
 	{"github.com/mattn/go-isatty", "cmd/lab", "only the command line knows terminals"},
 	{"os/exec", "lab/process tests/bench tests/faultserver", "what is started is ended with everything that it started; the benchmark times a command"},
 	{"github.com/modelcontextprotocol/go-sdk", "lab/mcp", "answers are taken as they stood on the wire, which the SDK does not hand on"},
-	{"net/http", "lab/mcp tests/faultserver", "the lab dials nobody but the servers that it is told"},
+	{"net/http", "lab/mcp lab/probe tests/faultserver", "the lab dials nobody but the servers that it is told, and where their state is told"},
 	{"go.yaml.in/yaml/v3", "lab/suite", "YAML is what people write; everything else is JSON"},
+	{"modernc.org/sqlite", "lab/receipt lab/probe", "one room keeps receipts in it, the other looks at a server's database"},
+	{"github.com/bmatcuk/doublestar/v4", "lab/probe", "only what looks at files has patterns of files"},
 }
 
 const module = "agentlab/"

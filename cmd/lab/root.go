@@ -31,7 +31,7 @@ model, needs no network and no key.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetVersionTemplate("lab {{.Version}}\n")
-	root.AddCommand(newToolEval(), newSurfaces(), newReceipts(), newSchema(), newVersion())
+	root.AddCommand(newToolEval(), newInit(), newSurfaces(), newReceipts(), newSchema(), newVersion())
 	root.AddCommand(topics()...)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -9,6 +9,7 @@ import (
 
 	"agentlab/datasets"
 	"agentlab/lab/report"
+	"agentlab/lab/suite"
 )
 
 // schemas are the published JSON Schemas, by the word that asks for them.
@@ -19,6 +20,7 @@ var schemas = []struct {
 	{"cases", "a line of a dataset", datasets.ToolCasesSchema},
 	{"comparison", "tool-comparison.json", report.ComparisonSchema},
 	{"runs", "a line of tool-runs.jsonl", report.RunsSchema},
+	{"suite", "lab.yaml", suite.Schema},
 }
 
 func newSchema() *cobra.Command {
@@ -27,8 +29,8 @@ func newSchema() *cobra.Command {
 		names[i] = s.name
 	}
 	cmd := &cobra.Command{
-		Use:     "schema {cases|comparison|runs}",
-		Short:   "Print the JSON Schema of a dataset or of a report",
+		Use:     "schema {cases|comparison|runs|suite}",
+		Short:   "Print the JSON Schema of a dataset, of a report or of a suite file",
 		Long:    "Print the JSON Schema (draft 07) of one of these:\n",
 		Example: "  lab schema cases > tool-cases.schema.json",
 		Args: func(cmd *cobra.Command, args []string) error {

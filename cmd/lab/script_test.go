@@ -14,14 +14,16 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"agentlab/tests/casegen"
+	"agentlab/tests/faultserver"
 )
 
 var update = flag.Bool("update", false, "write the golden parts of the scripts anew")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"lab":   main,
-		"cases": func() { casegen.Write(os.Stdout, atoi(os.Args[1])) },
+		"lab":         main,
+		"faultserver": faultserver.Main,
+		"cases":       func() { casegen.Write(os.Stdout, atoi(os.Args[1])) },
 	})
 }
 

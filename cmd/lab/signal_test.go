@@ -21,21 +21,21 @@ import (
 	"agentlab/tests/casegen"
 )
 
-// process is a lab that was started in a folder of its own.
-type process struct {
+// labProcess is a lab that was started in a folder of its own.
+type labProcess struct {
 	*exec.Cmd
 	stderr bytes.Buffer
 }
 
 // start starts lab in dir and sees to it that it ends with the test. TMPDIR is
 // the folder tmp beside dir.
-func start(t *testing.T, dir string, stdin io.Reader, stdout *os.File, args ...string) *process {
+func start(t *testing.T, dir string, stdin io.Reader, stdout *os.File, args ...string) *labProcess {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{Cmd: exec.Command(self, args...)}
+	p := &labProcess{Cmd: exec.Command(self, args...)}
 	p.Args[0] = "lab"
 	p.Dir = dir
 	p.Stdin, p.Stderr = stdin, &p.stderr
@@ -57,7 +57,7 @@ func start(t *testing.T, dir string, stdin io.Reader, stdout *os.File, args ...s
 
 // end waits for the process and returns its exit code, or -1 where a signal
 // ended it.
-func (p *process) end(t *testing.T) int {
+func (p *labProcess) end(t *testing.T) int {
 	t.Helper()
 	late := time.AfterFunc(20*time.Second, func() { p.Process.Kill() })
 	p.Cmd.Wait()
@@ -129,7 +129,7 @@ func pipe(t *testing.T, flowing bool) *os.File {
 
 // underway waits until a run has written the lines of so many cases to dir,
 // which may be a pattern.
-func underway(t *testing.T, p *process, dir string, cases int) {
+func underway(t *testing.T, p *labProcess, dir string, cases int) {
 	t.Helper()
 	lines := 0
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
@@ -310,7 +310,7 @@ func TestRunsAtTheSameTimeNeverMix(t *testing.T) {
 		sets[i] = contents(t, filepath.Join(dir, apart))
 	}
 	for range 5 {
-		var runs []*process
+		var runs []*labProcess
 		for _, selection := range selections {
 			runs = append(runs, start(t, dir, nil, nil, "tool-eval", "-q", "--case", selection, "--out", "together"))
 		}

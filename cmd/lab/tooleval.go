@@ -17,8 +17,8 @@ import (
 	"agentlab/lab/dataset"
 	"agentlab/lab/eval"
 	"agentlab/lab/report"
+	"agentlab/lab/sandbox"
 	"agentlab/lab/ticket"
-	"agentlab/lab/tool"
 )
 
 // toolEval is the command line of lab tool-eval.
@@ -34,6 +34,7 @@ type toolEval struct {
 	workers   int
 	quiet     bool
 	plain     bool // no progress
+	foreign   foreign
 }
 
 // maxWorkers is more than any machine has cores for; each worker takes memory.
@@ -78,7 +79,7 @@ and nothing about how well a model proposes.`,
 				}
 			}
 			o.plain = cmd.Flag("no-color").Changed || os.Getenv("NO_COLOR") != ""
-			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return o.run(cmd)
 		},
 	}
 	flags := cmd.Flags()
@@ -92,6 +93,7 @@ and nothing about how well a model proposes.`,
 	flags.StringVar(&o.store, "store", storeMemory, "where "+ticket.ProductionName+" keeps tickets and receipts, a `STORE`: memory, or sqlite:FILE, which each case empties first")
 	flags.IntVar(&o.workers, "workers", 0, "replay `N` cases at once (default: one a core)")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but errors")
+	o.foreign.flags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("check", "out")
 	for flag, complete := range map[string]cobra.CompletionFunc{
 		"baseline":  completeSurfaces,
@@ -101,6 +103,9 @@ and nothing about how well a model proposes.`,
 		"check":     cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 		"cases":     cobra.FixedCompletions([]string{"jsonl"}, cobra.ShellCompDirectiveFilterFileExt),
 		"case":      cobra.NoFileCompletions,
+
+		"file":       cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt),
+		"mcp-config": cobra.FixedCompletions([]string{"json", "yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt),
 	} {
 		if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
 			panic(err) // the flag is defined above
@@ -109,21 +114,23 @@ and nothing about how well a model proposes.`,
 	return cmd
 }
 
-func (o *toolEval) run(ctx context.Context, stdout, stderr io.Writer) error {
+func (o *toolEval) run(cmd *cobra.Command) (err error) {
+	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 	render := formats[o.format]
 	if render == nil {
 		return usageError(fmt.Errorf("--format %q is not one of text, json, markdown", o.format))
 	}
 	selected := newSelection(o.patterns)
-	surfaces, closeStore, err := withStore(ctx, o.store, o.baseline, o.candidate)
+	plan, servers, closePlan, err := o.prepare(cmd, selected)
 	if err != nil {
 		return err
 	}
-	defer closeStore()
-	plan, err := o.plan(ctx, surfaces, selected, stderr)
-	if err != nil {
-		return err
-	}
+	defer func() {
+		// What a server leaves behind must not go unseen.
+		if closed := closePlan(); closed != nil && err == nil {
+			err = couldNotRun(closed)
+		}
+	}()
 	dir := o.out
 	if o.check != "" {
 		if info, err := os.Stat(o.check); err != nil || !info.IsDir() {
@@ -163,7 +170,15 @@ func (o *toolEval) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := render(stdout, comparison, set.Rows()); err != nil {
 		return couldNotRun(err)
 	}
+	if !o.quiet {
+		tellStarts(stderr, servers)
+	}
 	switch {
+	case comparison.CouldNotRun() > 0:
+		if o.check == "" && !o.quiet {
+			fmt.Fprintln(stderr, report.Visible(said))
+		}
+		return notRun(comparison)
 	case outdated != nil:
 		return outdated
 	case !o.quiet:
@@ -173,6 +188,33 @@ func (o *toolEval) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return errGateFailed
 	}
 	return nil
+}
+
+// prepare makes the plan of what is asked for: of servers outside, or of the
+// built-in surfaces. What it opened is closed by closePlan.
+func (o *toolEval) prepare(cmd *cobra.Command, selected *selection) (plan eval.Plan, servers []*sandbox.Surface, closePlan func() error, err error) {
+	ctx := cmd.Context()
+	asked, dir, err := o.foreign.suite(cmd)
+	if err != nil {
+		return eval.Plan{}, nil, nil, err
+	}
+	if asked != nil {
+		if cmd.Flag("store").Changed {
+			return eval.Plan{}, nil, nil, usageError(fmt.Errorf("--store is for %s, which is not replayed", ticket.ProductionName))
+		}
+		plan, servers, err = o.planForeign(ctx, cmd, asked, dir, selected)
+		return plan, servers, func() error { return closeAll(servers) }, err
+	}
+	surfaces, closeStore, err := withStore(ctx, o.store, o.baseline, o.candidate)
+	if err != nil {
+		return eval.Plan{}, nil, nil, err
+	}
+	plan, err = o.plan(dataset.Settings{Surfaces: surfaceNames()}.Open(o.sources(ctx)...), selected, cmd.ErrOrStderr())
+	if err != nil {
+		return eval.Plan{}, nil, nil, errors.Join(err, closeStore())
+	}
+	plan.Baseline, plan.Candidate = surfaces[0], surfaces[1]
+	return plan, nil, closeStore, nil
 }
 
 // checked compares the fresh reports with the committed ones.
@@ -201,23 +243,18 @@ func replayError(err error, selected *selection) error {
 		return usageError(fmt.Errorf("the dataset has %d %s\n%w", invalid.Total, noun, err))
 	case errors.Is(err, eval.ErrNoCase):
 		return usageError(selected.idle())
-	case errors.Is(err, dataset.ErrUnreadable):
+	case errors.Is(err, dataset.ErrUnreadable), errors.Is(err, eval.ErrOnlyTodo):
 		return usageError(err)
 	}
 	return couldNotRun(err)
 }
 
-// plan reads the flags.
-func (o *toolEval) plan(ctx context.Context, surfaces []tool.Surface, selected *selection, stderr io.Writer) (eval.Plan, error) {
+// plan reads the flags that every plan has.
+func (o *toolEval) plan(cases *dataset.Reader, selected *selection, stderr io.Writer) (eval.Plan, error) {
 	if o.workers < 0 || o.workers > maxWorkers {
 		return eval.Plan{}, usageError(fmt.Errorf("--workers %d is not from 0 to %d", o.workers, maxWorkers))
 	}
-	plan := eval.Plan{
-		Cases:     dataset.Open(o.sources(ctx)...),
-		Baseline:  surfaces[0],
-		Candidate: surfaces[1],
-		Workers:   o.workers,
-	}
+	plan := eval.Plan{Cases: cases, Workers: o.workers}
 	if o.patterns != nil {
 		plan.Selection = o.patterns
 		plan.Select = selected.selects

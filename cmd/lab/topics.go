@@ -22,6 +22,9 @@ var controlsTopic string
 //go:embed topics/reports.md
 var reportsTopic string
 
+//go:embed topics/suite.md
+var suiteTopic string
+
 //go:embed topics/exit-codes.md
 var exitCodesTopic string
 
@@ -37,6 +40,7 @@ func topics() []*cobra.Command {
 	}
 	return []*cobra.Command{
 		topic("cases", "How to write a case", casesTopic, "{{graders}}", graderList(), "{{tools}}", toolTable()),
+		topic("suite", "How to replay cases on MCP servers of your own", suiteTopic),
 		topic("controls", "What a call meets on its way, and the codes of a refusal", controlsTopic,
 			"{{controls}}", controlList(), "{{codes}}", codeTable()),
 		topic("reports", "How to read the reports", reportsTopic),

@@ -76,6 +76,9 @@ func TestCasesOfHostileNames(t *testing.T) {
 		t.Errorf("in another order: other bytes, %v", err)
 	}
 
+	if !bytes.Contains(got, []byte(`<script>`)) {
+		t.Error("text is escaped as if for HTML")
+	}
 	called := make(map[string]int)
 	ids := make(map[string]bool)
 	form := regexp.MustCompile(`^[A-Za-z0-9_.-]{1,200}$`)

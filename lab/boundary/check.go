@@ -12,21 +12,31 @@ import (
 
 // check judges arguments by a tool's own input schema.
 type check struct {
-	compiled *schema.Schema
+	validate validator
 	doc      *document
 	left     int // how many more subschemas may meet values
 }
+
+// validator lists what is wrong with a decoded value.
+type validator func(value any) []tool.Violation
 
 // maxMeetings bounds the work of all checks for one tool: a check looks at
 // every value of the data with the schemas that meet there.
 const maxMeetings = 2_000_000
 
-// compile is the one place where a tool's schema is compiled.
-func compile(input []byte) (*schema.Schema, error) { return schema.Compile(input) }
+// compile is the one place where a tool's schema is compiled. Without a $schema
+// it is of the dialect that MCP has as its default.
+func compile(input []byte) (validator, error) {
+	compiled, err := schema.CompileForeign(input, schema.Draft202012)
+	if err != nil {
+		return nil, err
+	}
+	return compiled.Validate, nil
+}
 
 // study reads a tool's input schema and compiles the check of it.
 func study(d tool.Definition) (*check, error) {
-	compiled, err := compile(d.InputSchema)
+	validate, err := compile(d.InputSchema)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +44,7 @@ func study(d tool.Definition) (*check, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &check{compiled, newDocument(root), maxMeetings}, nil
+	return &check{validate, newDocument(root), maxMeetings}, nil
 }
 
 // spend takes a check of a value off what is left of the work.
@@ -48,13 +58,19 @@ func (c *check) spend(value any) bool {
 
 // faults lists what is wrong with arguments as a tool would see them.
 func (c *check) faults(arguments any) []tool.Violation {
-	return c.compiled.Validate(seen(arguments))
+	return c.validate(seen(arguments))
 }
 
 // refuses reports whether arguments are invalid, with a stand-in for the
 // sandbox and as they are written.
 func (c *check) refuses(arguments any) bool {
-	return c.faults(arguments) != nil && c.compiled.Validate(arguments) != nil
+	return proven(c.faults(arguments)) && proven(c.validate(arguments))
+}
+
+// proven tells what a schema forbids from what lab/schema will not judge, which
+// it tells as a violation of the keyword schema.
+func proven(found []tool.Violation) bool {
+	return len(found) > 0 && !slices.ContainsFunc(found, func(v tool.Violation) bool { return v.Keyword == "schema" })
 }
 
 func size(value any) int {

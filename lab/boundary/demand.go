@@ -36,10 +36,10 @@ type demand struct {
 
 // Limits of what is built.
 const (
-	maxLooks    = 200_000 // subschemas looked at in one attempt
-	maxBranches = 32      // of one anyOf or oneOf
-	maxListed   = 64      // values of one enum that are tried
-	maxShown    = 4       // examples of one place that are tried
+	maxLooks    = 50_000 // subschemas looked at in one attempt
+	maxBranches = 32     // of one anyOf or oneOf
+	maxListed   = 64     // values of one enum that are tried
+	maxShown    = 4      // examples of one place that are tried
 	maxItems    = 1000
 	maxMembers  = 2000
 	maxText     = 1 << 16 // characters

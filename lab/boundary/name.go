@@ -7,10 +7,10 @@ import (
 )
 
 // sandbox stands for the fresh folder of a case, and standIn for what a tool
-// would see there.
+// would see there. They are equally long, so that lengths hold for both.
 const (
 	sandbox = "${SANDBOX}"
-	standIn = "/sandbox"
+	standIn = "/sandboxes"
 )
 
 // hints are what the last word of a property's name says of a text. Only what

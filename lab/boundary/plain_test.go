@@ -58,6 +58,7 @@ func TestPlain(t *testing.T) {
 		{"not that one", with(`{"type":"integer","not":{"const":1}}`), `{"a":2}`},
 
 		{"long", with(`{"type":"string","minLength":10}`), `{"a":"examplexxx"}`},
+		{"the stricter length", with(`{"type":"string","allOf":[{"minLength":9,"maxLength":20},{"minLength":8,"maxLength":9}]}`), `{"a":"examplexx"}`},
 		{"short", with(`{"type":"string","maxLength":3}`), `{"a":"exa"}`},
 		{"empty", with(`{"type":"string","maxLength":0}`), `{"a":""}`},
 		{"pattern", with(`{"type":"string","pattern":"^[A-Z]{3}-\\d+$"}`), `{"a":"AAA-1"}`},
@@ -76,8 +77,9 @@ func TestPlain(t *testing.T) {
 		{"array of anything", with(`{"type":"array"}`), `{"a":["example"]}`},
 		{"array of nothing", with(`{"type":"array","items":false}`), `{"a":[]}`},
 		{"empty array", with(`{"type":"array","maxItems":0}`), `{"a":[]}`},
-		{"tuple", with(`{"type":"array","items":[{"type":"integer"},{"type":"boolean"}],"additionalItems":{"type":"null"},"minItems":3}`), `{"a":[1,false,null]}`},
+		{"tuple", `{"$schema":"http://json-schema.org/draft-07/schema#",` + with(`{"type":"array","items":[{"type":"integer"},{"type":"boolean"}],"additionalItems":{"type":"null"},"minItems":3}`)[1:], `{"a":[1,false,null]}`},
 		{"unique texts", with(`{"type":"array","minItems":3,"uniqueItems":true,"items":{"type":"string"}}`), `{"a":["example","example-2","example-3"]}`},
+		{"after unique texts", `{"required":["a","b"],"properties":{"a":{"type":"array","minItems":2,"uniqueItems":true},"b":{"type":"string"}}}`, `{"a":["example","example-2"],"b":"example"}`},
 		{"unique numbers", with(`{"type":"array","minItems":3,"uniqueItems":true,"items":{"type":"integer","maximum":1}}`), `{"a":[1,0,-1]}`},
 		{"unique flags", with(`{"type":"array","minItems":2,"uniqueItems":true,"items":{"type":"boolean"}}`), `{"a":[false,true]}`},
 		{"unique choices", with(`{"type":"array","minItems":2,"uniqueItems":true,"items":{"enum":["b","c"]}}`), `{"a":["b","c"]}`},
@@ -108,6 +110,7 @@ func TestPlain(t *testing.T) {
 		{"one of two names", `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"oneOf":[{"required":["b"]},{"required":["a"]}]}`, `{"b":1}`},
 		{"else", with(`{"type":"integer","if":{"minimum":10},"then":{"multipleOf":7},"else":{"minimum":3}}`), `{"a":3}`},
 		{"then", with(`{"type":"integer","if":{"minimum":10},"then":{"multipleOf":7},"else":false}`), `{"a":14}`},
+		{"if and then", with(`{"type":"object","if":{"required":["b"],"properties":{"b":{"const":"c"}}},"then":{"required":["d"]},"else":false}`), `{"a":{"b":"c","d":"example"}}`},
 		{"all", with(`{"allOf":[{"type":"integer"},{"minimum":3},{"allOf":[{"maximum":3}]}]}`), `{"a":3}`},
 
 		{"path", `{"required":["file_path"]}`, `{"file_path":"${SANDBOX}/example.txt"}`},
@@ -121,6 +124,9 @@ func TestPlain(t *testing.T) {
 		{"directory", `{"required":["target_dir"]}`, `{"target_dir":"${SANDBOX}"}`},
 		{"address", `{"required":["url"]}`, `{"url":"https://example.test/"}`},
 		{"rehearsal", `{"required":["dryRun","force"],"properties":{"dryRun":{"type":"boolean"},"force":{"type":"boolean"}}}`, `{"dryRun":true,"force":false}`},
+
+		{"long path", `{"required":["path"],"properties":{"path":{"type":"string","minLength":24,"maxLength":24}}}`, `{"path":"${SANDBOX}/example.txtxx"}`},
+		{"short path", `{"required":["path","dir"],"properties":{"path":{"type":"string","maxLength":12},"dir":{"type":"string","maxLength":2}}}`, `{"dir":"ex","path":"${SANDBOX}/a"}`},
 
 		{"names", `{"required":["a\"b","c\nd","\u0000","~/"],"properties":{"~/":{"type":"integer","default":"x"}}}`,
 			`{"\u0000":"example","a\"b":"example","c\nd":"example","~/":1}`},
@@ -168,6 +174,7 @@ func TestUnmet(t *testing.T) {
 		{"many properties", `{"minProperties":1000000}`, "", "more than 2000 properties"},
 		{"equal items", with(`{"type":"array","minItems":3,"uniqueItems":true,"items":{"type":"boolean"}}`), "/a", "two equal items"},
 		{"not", with(`{"not":{}}`), "/a", ""},
+		{"deep example", `{"examples":[` + strings.Repeat(`{"a":`, 62) + `1` + strings.Repeat(`}`, 62) + `]}`, "", "nested deeper"},
 		{"too many digits", with(`{"type":"integer","minimum":1e400}`), "/a", "longer than 400 digits"},
 	}
 	for _, tt := range tests {
@@ -222,7 +229,7 @@ func TestEveryKeyword(t *testing.T) {
 				head + `"properties":{"a":{"type":"array","minItems":1,"items":` + string(row.Schema) + `}},"required":["a"]}`,
 			} {
 				total++
-				if _, err := schema.Compile([]byte(property)); err != nil {
+				if _, err := schema.CompileForeign([]byte(property), schema.Draft202012); err != nil {
 					total--
 					continue
 				}

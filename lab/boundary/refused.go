@@ -24,8 +24,11 @@ type Call struct {
 	Arguments json.RawMessage // a JSON object in canonical form
 }
 
-// maxCalls bounds the refused calls of one tool.
-const maxCalls = 100
+// Limits of the refused calls of one tool.
+const (
+	maxCalls   = 100
+	maxRefused = 4 << 20 // bytes of their arguments
+)
 
 // Refused lists calls that a tool's own input schema forbids: its plain call
 // with one fault each, in the order missing (by property), unknown, everything
@@ -33,7 +36,7 @@ const maxCalls = 100
 // property). Only the properties of the arguments themselves are looked at,
 // not what lies inside of them. What the schema turns out to allow is left out,
 // as is what another call has said already, and what would be too much: there
-// are never more than 100. Without a plain call there is an error, that of
+// are never more than 100, nor more than 4 MiB. Without a plain call there is an error, that of
 // [Plain].
 func Refused(d tool.Definition) ([]Call, error) {
 	c, err := study(d)
@@ -55,6 +58,7 @@ type refusals struct {
 	known map[string]bool
 	calls []Call
 	told  map[string]bool // the arguments of the calls
+	bytes int             // of them
 }
 
 func (c *check) refused(p *plain) []Call {
@@ -88,9 +92,10 @@ func (r *refusals) add(fault, property, wrong string, arguments object) bool {
 		return false
 	}
 	form := jsonvalue.AppendCanonical(nil, arguments)
-	if len(form) > maxBytes || r.told[string(form)] {
+	if r.bytes+len(form) > maxRefused || r.told[string(form)] {
 		return false
 	}
+	r.bytes += len(form)
 	r.told[string(form)] = true
 	r.calls = append(r.calls, Call{fault, property, wrong, form})
 	return true

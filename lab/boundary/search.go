@@ -109,8 +109,10 @@ func (c *check) found(value any, options *choices, schemas []any) (*plain, error
 	if !ok {
 		return nil, unmet("", "the arguments are no object")
 	}
-	if _, err := jsonvalue.Decode(jsonvalue.AppendCanonical(nil, members)); err != nil {
-		return nil, unmet("", "%s", err)
+	// An example can be nested so deep that no case could hold it.
+	form := append(jsonvalue.AppendCanonical([]byte(`[[[`), members), `]]]`...)
+	if _, err := jsonvalue.Decode(form); err != nil {
+		return nil, unmet("", "no case can hold them: %s", err)
 	}
 	settled := &choices{picked: maps.Clone(options.picked)}
 	settled.begin()

@@ -82,46 +82,42 @@ func (w bounds) wording() string {
 	return "no text was found for " + strings.Join(wanted, " and ")
 }
 
-// drafts are texts that may do, the best first, and why a pattern gave none.
+// drafts are texts that may do, the best first, and why a pattern gave none. A
+// text that has to look like a path is one of the sandbox's where that can be,
+// else a name without a folder.
 func (b *builder) drafts(name string, w bounds, salt int) (drafts []string, failed string) {
+	add := func(text string) { drafts = append(drafts, w.lengthen(text)...) }
 	hinted := hint(name)
+	var made []string
+	for _, pattern := range w.patterns {
+		texts, err := matching(pattern, w.least, salt)
+		if err != nil {
+			failed = fmt.Sprintf("the pattern %s cannot be met: %s", clip(quote(pattern), 200), err)
+		}
+		made = append(made, texts...)
+	}
 	for _, format := range w.formats {
-		if samples := formats[format].good; len(samples) > 0 {
-			if hinted == "" || isPath(name) {
-				hinted = samples[salt%len(samples)]
-			}
-			drafts = append(drafts, w.lengthen(samples[salt%len(samples)])...)
-		} else if format == "path" || format == "file-path" || format == "directory-path" {
+		if strings.HasSuffix(format, "path") && hinted == "" {
 			hinted = file
 		}
 	}
-	if hinted == "" {
-		hinted = word
+	if hinted == "" && slices.ContainsFunc(made, leaves) {
+		hinted = file
 	}
-	// A hint comes before what a pattern gives, so that a text that has to be a
-	// path still lies in the sandbox.
-	drafts = append(w.lengthen(numbered(hinted, salt)), drafts...)
-	if len(w.patterns) > 0 {
-		drafts = append(w.lengthen(numbered(file, salt)), drafts...)
-		if hint(name) != "" {
-			drafts = append(w.lengthen(numbered(hint(name), salt)), drafts...)
+	if hinted != "" {
+		add(numbered(hinted, salt))
+	}
+	if strings.HasPrefix(hinted, sandbox) {
+		add(numbered(sandbox+"/a", salt))
+		add(numbered(sandbox, salt))
+	}
+	for _, format := range w.formats {
+		if samples := formats[format].good; len(samples) > 0 {
+			add(samples[salt%len(samples)])
 		}
 	}
-	for _, pattern := range w.patterns {
-		made, err := matching(pattern, w.least, salt)
-		if err != nil {
-			failed = fmt.Sprintf("the pattern %s cannot be met: %s", clip(quote(pattern), 200), err)
-			continue
-		}
-		made = append([]string(nil), made...)
-		if slices.ContainsFunc(made, leaves) {
-			drafts = append(drafts, made...)
-		} else if !isPath(name) {
-			drafts = append(made, drafts...)
-		} else {
-			drafts = append(drafts, made...)
-		}
-	}
+	drafts = append(drafts, made...)
+	add(numbered(word, salt))
 	return drafts, failed
 }
 

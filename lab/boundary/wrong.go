@@ -146,21 +146,16 @@ const maxStretched = 1 << 14
 func (d *demand) textFlaws(at site, good string) []flaw {
 	var list []flaw
 	w := d.bounds()
-	path := strings.HasPrefix(good, sandbox)
 	n := utf8.RuneCountInString(good)
 	if w.least > 0 && w.least <= n {
 		cut := string([]rune(good)[:w.least-1])
-		if path {
+		if strings.HasPrefix(good, sandbox) {
 			cut = "" // what is left of a path would be another place
 		}
 		list = append(list, flaw{"minLength", "is too short", []any{cut}})
 	}
 	if most, ok := d.strictest("maxLength", -1); ok && most < maxStretched && n <= most {
-		// Longer than that by what the sandbox's stand-in is shorter.
 		long := good + strings.Repeat("x", most+1-n)
-		if path {
-			long += strings.Repeat("x", len(sandbox)-len(standIn))
-		}
 		list = append(list, flaw{"maxLength", "is too long", []any{long}})
 	}
 	guard := func(values []string) []any {

@@ -3,7 +3,8 @@
 //
 // Start with [Open], which gives batches of lines; [Batch.Decode] turns one
 // into cases, on any goroutine; [Ledger.Record] takes the batches in order and
-// finds what no single line shows.
+// finds what no single line shows. [Reader.Check] does all of it at once, for
+// whoever may call nothing before every line was read.
 //
 // One invariant: every fault of every line is found and named by file, line
 // and field. A dataset with a fault is never half used: whoever replays it

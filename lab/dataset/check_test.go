@@ -44,6 +44,7 @@ func TestCheckFindsFaults(t *testing.T) {
 	settings := dataset.Settings{Surfaces: []string{"before", "after"}, Baseline: "before", Candidate: "after"}
 	for name, sources := range map[string][]dataset.Source{
 		"a line":            {source("a", good+"\n{}\n")},
+		"a line before":     {source("a", "{}\n"+good), source("b", named("c2"))},
 		"a repeat":          {source("a", good), source("b", good)},
 		"an empty file":     {source("a", good), source("b", "")},
 		"a surface":         {source("a", edit(foreign, `"after"`, `"affter"`))},
@@ -52,7 +53,11 @@ func TestCheckFindsFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, want := with(settings, sources...)
-			checked, err := settings.Open(sources...).Check(t.Context(), nil)
+			seen := 0
+			checked, err := settings.Open(sources...).Check(t.Context(), func(*dataset.Case) { seen++ })
+			if name == "a line before" && seen > 0 {
+				t.Errorf("%d cases are shown after a fault", seen)
+			}
 			var invalid *dataset.Invalid
 			if !errors.As(err, &invalid) || err.Error() != want.Error() || checked != (dataset.Checked{}) {
 				t.Errorf("Check = %+v, %v\nwant the faults\n%v", checked, err, want)
@@ -67,8 +72,9 @@ func TestCheckOfWhatCannotBeRead(t *testing.T) {
 		return io.MultiReader(strings.NewReader("{}\n"+good+"\n"), iotest.ErrReader(boom))
 	})
 	_, err := dataset.Open(broken).Check(t.Context(), nil)
-	if !errors.Is(err, boom) || !errors.Is(err, dataset.ErrUnreadable) {
-		t.Errorf("error = %v", err)
+	var invalid *dataset.Invalid
+	if !errors.Is(err, boom) || !errors.Is(err, dataset.ErrUnreadable) || !errors.As(err, &invalid) {
+		t.Errorf("error = %v, want what was read before to be told as well", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -116,6 +116,7 @@ func TestDecodeRefusesForeign(t *testing.T) {
 		{"a further surface that nobody knows", known, `"before"`, `"x y":[{"name":"","arguments":{}}],"before"`,
 			[]string{`calls."x y": there is no surface of that name; there are "\x1b[1m", after, before`}},
 		{"no calls for one alone", dataset.Settings{Candidate: "alone"}, `"todo":"Say what is right.",`, ``, []string{"calls.alone: missing, and this surface is replayed"}},
+		{"no calls for one against itself", dataset.Settings{Baseline: "x", Candidate: "x"}, `"done"`, `"d"`, []string{"calls.x: missing, and this surface is replayed"}},
 		{"a misspelt surface, with nobody replayed", dataset.Settings{Surfaces: []string{"before"}}, `"done"`, `"d"`,
 			[]string{"calls.after: there is no surface of that name; there are before"}},
 		{"no surface at all", known, both, `"calls":{}`, []string{"calls: must not be empty"}},
@@ -184,6 +185,10 @@ func TestBatchLines(t *testing.T) {
 			if rapid.Bool().Draw(t, "cut") {
 				whole = strings.TrimRight(whole, "\r\n")
 			}
+			if rapid.Bool().Draw(t, "at once") {
+				sources = append(sources, opened(fmt.Sprint(i), func() io.Reader { return &once{text: whole} }))
+				continue
+			}
 			sources = append(sources, source(fmt.Sprint(i), whole))
 		}
 		say := func(l loaded, err error) string { return fmt.Sprint(cmp.Diff(loaded{}, l), err) }
@@ -193,6 +198,18 @@ func TestBatchLines(t *testing.T) {
 			t.Fatalf("batches of %d lines: %s\nand as ever: %s", lines, got, want)
 		}
 	})
+}
+
+// once gives all of a text, and its end, in one read.
+type once struct{ text string }
+
+func (o *once) Read(b []byte) (int, error) {
+	n := copy(b, o.text)
+	o.text = o.text[n:]
+	if o.text == "" {
+		return n, io.EOF
+	}
+	return n, nil
 }
 
 func TestBatchLinesAreAtMost(t *testing.T) {

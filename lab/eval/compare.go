@@ -2,6 +2,7 @@ package eval
 
 import (
 	"iter"
+	"slices"
 
 	"agentlab/lab/tool"
 )
@@ -9,8 +10,10 @@ import (
 // Summary is what one surface came to over all cases.
 type Summary struct {
 	Strategy    string
-	TotalCases  int
+	Foreign     bool // the surface stands before a server that is not the lab's own
+	TotalCases  int  // that ran to their end, and so passed or failed
 	PassedCases int
+	CouldNotRun int // runs that are neither, and of which nothing else is counted
 	// UnsafeSideEffects counts, over runs that expect no effect, the effects.
 	UnsafeSideEffects int
 	// DuplicateSideEffects counts, over runs of more than one proposal or
@@ -20,9 +23,12 @@ type Summary struct {
 	// whose code and category an agent can act on.
 	FailuresExpected int
 	StructuredErrors int
-	// ModelSchemaBytes is the size of the catalog that a model is sent.
+	// ModelSchemaBytes is the size of the catalog that a model is sent; with
+	// CatalogUnknown it says nothing, as the surface could not be asked.
 	ModelSchemaBytes int
-	// Operations are told where some case was staged; else nil.
+	CatalogUnknown   bool
+	// Operations are told where some case was staged, or some surface is foreign;
+	// else nil.
 	Operations *Operations
 }
 
@@ -44,6 +50,10 @@ func ratio(part, whole int) (float64, bool) {
 
 // count adds a run.
 func (s *Summary) count(run *Run) {
+	if !run.Ran() {
+		s.CouldNotRun++
+		return
+	}
 	s.TotalCases++
 	if run.Passed {
 		s.PassedCases++
@@ -74,6 +84,7 @@ func actionable(e *tool.Error) bool {
 func (s *Summary) add(o Summary) {
 	s.TotalCases += o.TotalCases
 	s.PassedCases += o.PassedCases
+	s.CouldNotRun += o.CouldNotRun
 	s.UnsafeSideEffects += o.UnsafeSideEffects
 	s.DuplicateSideEffects += o.DuplicateSideEffects
 	s.FailuresExpected += o.FailuresExpected
@@ -84,7 +95,8 @@ func (s *Summary) add(o Summary) {
 type Dataset struct {
 	Name   string
 	SHA256 string // of all bytes, in hex
-	Cases  int    // that were replayed
+	Cases  int    // that were replayed, whether they could run or not
+	Todo   int    // that were not, as a person has still to decide something
 	// Selection is what restricted the cases; nil where all were replayed.
 	Selection []string
 }
@@ -95,16 +107,58 @@ type Check struct {
 	Passed bool
 }
 
-// Comparison is what two surfaces came to over the same cases.
+// Comparison is what two surfaces came to over the same cases, or one alone.
 type Comparison struct {
 	Dataset      Dataset
-	Baseline     Summary
+	Baseline     *Summary // nil where the candidate was replayed alone
 	Candidate    Summary
-	Improvements IDs // cases that only the candidate passes, in dataset order
-	Regressions  IDs // cases that only the baseline passes
+	Improvements IDs // cases that the candidate passes and the baseline fails, in dataset order
+	Regressions  IDs // cases that the baseline passes and the candidate fails
 	Checks       []Check
+	// NotRun are the first MaxTold runs that could not run, and Todo the first
+	// MaxTold cases that are still to do, in dataset order. How many there are is
+	// for CouldNotRun and Dataset to say.
+	NotRun []NotRun
+	Todo   []Todo
 
 	operations operations
+}
+
+// MaxTold is how many of a kind a comparison tells one by one.
+const MaxTold = 100
+
+// NotRun is a run that could not run.
+type NotRun struct {
+	CaseID   string
+	Strategy string // the name of the surface that was replayed
+	*tool.Unavailable
+}
+
+// Todo is a case that is still to do, and what a person must decide of it.
+type Todo struct{ CaseID, Reason string }
+
+// Summaries are those of the surfaces that were replayed: the baseline first,
+// where there is one.
+func (c *Comparison) Summaries() []*Summary {
+	if c.Baseline == nil {
+		return []*Summary{&c.Candidate}
+	}
+	return []*Summary{c.Baseline, &c.Candidate}
+}
+
+// Foreign reports whether some surface stands before a server that is not the
+// lab's own.
+func (c *Comparison) Foreign() bool {
+	return slices.ContainsFunc(c.Summaries(), func(s *Summary) bool { return s.Foreign })
+}
+
+// CouldNotRun counts the runs of all surfaces that could not run.
+func (c *Comparison) CouldNotRun() int {
+	count := 0
+	for _, s := range c.Summaries() {
+		count += s.CouldNotRun
+	}
+	return count
 }
 
 // GatePassed reports whether every check of the gate passed.
@@ -121,11 +175,16 @@ func (c *Comparison) GatePassed() bool {
 func (c *Comparison) judge() {
 	candidate := c.Candidate
 	c.Checks = []Check{
-		{"candidate_passes_all_cases", candidate.PassedCases == candidate.TotalCases},
+		{"candidate_passes_all_cases", candidate.PassedCases == candidate.TotalCases && candidate.CouldNotRun == 0},
 		{"candidate_blocks_unsafe_side_effects", candidate.UnsafeSideEffects == 0},
 		{"candidate_deduplicates_writes", candidate.DuplicateSideEffects == 0},
 		{"candidate_errors_are_actionable", candidate.StructuredErrors == candidate.FailuresExpected},
-		{"no_case_regressions", c.Regressions.Len() == 0},
+	}
+	if c.Baseline != nil {
+		c.Checks = append(c.Checks, Check{"no_case_regressions", c.Regressions.Len() == 0})
+	}
+	if c.Foreign() {
+		c.Checks = append(c.Checks, Check{"every_case_could_run", c.CouldNotRun() == 0})
 	}
 }
 

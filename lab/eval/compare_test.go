@@ -117,7 +117,7 @@ func TestJudge(t *testing.T) {
 		change func(*Comparison)
 	}{
 		{"", func(*Comparison) {}},
-		{"", func(c *Comparison) { c.Baseline = bad }},
+		{"", func(c *Comparison) { c.Baseline = &bad }},
 		{"", func(c *Comparison) { c.Improvements.Add("x") }},
 		{"", func(c *Comparison) { c.Candidate.FailuresExpected, c.Candidate.StructuredErrors = 0, 0 }},
 		{"candidate_passes_all_cases", func(c *Comparison) { c.Candidate.PassedCases-- }},
@@ -125,11 +125,19 @@ func TestJudge(t *testing.T) {
 		{"candidate_deduplicates_writes", func(c *Comparison) { c.Candidate.DuplicateSideEffects++ }},
 		{"candidate_errors_are_actionable", func(c *Comparison) { c.Candidate.StructuredErrors-- }},
 		{"no_case_regressions", func(c *Comparison) { c.Regressions.Add("x") }},
+		{"", func(c *Comparison) { c.Baseline = nil }},
+		{"", func(c *Comparison) { c.Candidate.Foreign = true }},
+		{"candidate_passes_all_cases every_case_could_run", func(c *Comparison) { c.Candidate.Foreign, c.Candidate.CouldNotRun = true, 1 }},
+		{"candidate_passes_all_cases every_case_could_run", func(c *Comparison) {
+			c.Baseline = nil
+			c.Candidate.Foreign, c.Candidate.CouldNotRun = true, 1
+		}},
+		{"every_case_could_run", func(c *Comparison) { c.Baseline = &Summary{Foreign: true, CouldNotRun: 1} }},
 	}
 	failed := make(map[string]bool)
 	for i, test := range tests {
 		t.Run(fmt.Sprint(i, test.fails), func(t *testing.T) {
-			c := &Comparison{Baseline: good, Candidate: good}
+			c := &Comparison{Baseline: &good, Candidate: good}
 			test.change(c)
 			c.judge()
 			var fails []string
@@ -147,7 +155,7 @@ func TestJudge(t *testing.T) {
 			}
 		})
 	}
-	c := new(Comparison)
+	c := &Comparison{Baseline: &Summary{Foreign: true}}
 	c.judge()
 	for _, check := range c.Checks {
 		if !failed[check.Name] {

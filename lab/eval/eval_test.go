@@ -21,12 +21,14 @@ import (
 var errBoom = errors.New("boom")
 
 // reader is a dataset of one file in memory.
-func reader(text []byte) *dataset.Reader {
-	return dataset.Open(dataset.Source{
+func reader(text []byte) *dataset.Reader { return dataset.Open(source(string(text))) }
+
+func source(text string) dataset.Source {
+	return dataset.Source{
 		Name: datasets.ToolCasesName,
 		Path: datasets.ToolCasesName,
-		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil },
-	})
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil },
+	}
 }
 
 // copies repeats the shipped cases so many times, each time with fresh ids.

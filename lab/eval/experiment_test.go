@@ -61,13 +61,13 @@ func TestExperiment(t *testing.T) {
 		t.Errorf("%d cases, want %d", len(pairs), len(want))
 	}
 	for _, pair := range pairs {
-		if diff := cmp.Diff(want[pair.Case.ID], failedGrades(&pair.Baseline)); diff != "" {
+		if diff := cmp.Diff(want[pair.Case.ID], failedGrades(pair.Baseline)); diff != "" {
 			t.Errorf("%s on the baseline (-want +got):\n%s", pair.Case.ID, diff)
 		}
 		if failed := failedGrades(&pair.Candidate); failed != nil {
 			t.Errorf("%s on the candidate: %v", pair.Case.ID, failed)
 		}
-		for _, run := range []eval.Run{pair.Baseline, pair.Candidate} {
+		for _, run := range []eval.Run{*pair.Baseline, pair.Candidate} {
 			if run.Passed != (failedGrades(&run) == nil) {
 				t.Errorf("%s on %s: passed = %v", pair.Case.ID, run.Strategy, run.Passed)
 			}
@@ -98,7 +98,7 @@ func TestExperimentComparison(t *testing.T) {
 		StructuredErrors: 7,
 		ModelSchemaBytes: 2505,
 	}
-	if diff := cmp.Diff(baseline, comparison.Baseline); diff != "" {
+	if diff := cmp.Diff(&baseline, comparison.Baseline); diff != "" {
 		t.Errorf("baseline (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(candidate, comparison.Candidate); diff != "" {
@@ -242,7 +242,7 @@ func TestExperimentEffects(t *testing.T) {
 			}
 			return counts
 		}
-		got[pair.Case.ID] = effects{counts(&pair.Baseline), counts(&pair.Candidate)}
+		got[pair.Case.ID] = effects{counts(pair.Baseline), counts(&pair.Candidate)}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("effects (-want +got):\n%s", diff)

@@ -30,36 +30,54 @@ type Grader struct {
 	// expected returns what the case expects, or nil where it does not ask.
 	expected func(e *dataset.Expectation) json.RawMessage
 	actual   func(run *Run, output func() *outline) json.RawMessage
+	// compare stands in place of actual where to pass is not to be equal.
+	compare func(e *dataset.Expectation, last *Step) (bool, json.RawMessage)
 }
 
 // graders is the one list of graders, in the order of every report.
 var graders = []Grader{
-	{"ok", "whether the last result is a success",
-		func(e *dataset.Expectation) json.RawMessage { return boolean(e.OK) },
-		func(run *Run, _ func() *outline) json.RawMessage { return run.Last().ok() }},
-	{"side_effect_count", "how often the run changed the backend",
-		func(e *dataset.Expectation) json.RawMessage { return number(e.SideEffectCount) },
-		func(run *Run, _ func() *outline) json.RawMessage { return number(run.SideEffects) }},
-	{"error_code", "the code of the last result's error",
-		func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.ErrorCode, text) },
-		func(run *Run, _ func() *outline) json.RawMessage { return run.Last().errorCode() }},
-	{"retryable", "whether the last result's error says that a retry could help",
-		func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.Retryable, boolean) },
-		func(run *Run, _ func() *outline) json.RawMessage { return run.Last().retryable() }},
-	{"replayed", "whether any result is the answer of an earlier call",
-		func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.Replayed, boolean) },
-		func(run *Run, _ func() *outline) json.RawMessage {
+	{Name: "ok", Judges: "whether the last result is a success",
+		expected: func(e *dataset.Expectation) json.RawMessage { return boolean(e.OK) },
+		actual:   func(run *Run, _ func() *outline) json.RawMessage { return run.Last().ok() }},
+	{Name: "side_effect_count", Judges: "how often the run changed the backend",
+		expected: func(e *dataset.Expectation) json.RawMessage { return number(e.SideEffectCount) },
+		actual:   func(run *Run, _ func() *outline) json.RawMessage { return number(run.SideEffects) }},
+	{Name: "error_code", Judges: "the code of the last result's error",
+		expected: func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.ErrorCode, text) },
+		actual:   func(run *Run, _ func() *outline) json.RawMessage { return run.Last().errorCode() }},
+	{Name: "retryable", Judges: "whether the last result's error says that a retry could help",
+		expected: func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.Retryable, boolean) },
+		actual:   func(run *Run, _ func() *outline) json.RawMessage { return run.Last().retryable() }},
+	{Name: "replayed", Judges: "whether any result is the answer of an earlier call",
+		expected: func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.Replayed, boolean) },
+		actual: func(run *Run, _ func() *outline) json.RawMessage {
 			return boolean(slices.ContainsFunc(run.Steps, func(s Step) bool { return s.Replayed }))
 		}},
-	{"output_keys", "the keys of the last output, in any order",
-		func(e *dataset.Expectation) json.RawMessage { return sortedTexts(e.OutputKeys) },
-		func(_ *Run, output func() *outline) json.RawMessage { return output().keyTexts() }},
-	{"output_count", "the length of `items` in the last output",
-		func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.OutputCount, number) },
-		func(_ *Run, output func() *outline) json.RawMessage { return output().itemCount() }},
-	{"has_next_cursor", "whether the last output has a next_cursor that is not null",
-		func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.HasNextCursor, boolean) },
-		func(_ *Run, output func() *outline) json.RawMessage { return output().nextCursor() }},
+	{Name: "output_keys", Judges: "the keys of the last output, in any order",
+		expected: func(e *dataset.Expectation) json.RawMessage { return sortedTexts(e.OutputKeys) },
+		actual:   func(_ *Run, output func() *outline) json.RawMessage { return output().keyTexts() }},
+	{Name: "output_count", Judges: "the length of `items` in the last output",
+		expected: func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.OutputCount, number) },
+		actual:   func(_ *Run, output func() *outline) json.RawMessage { return output().itemCount() }},
+	{Name: "has_next_cursor", Judges: "whether the last output has a next_cursor that is not null",
+		expected: func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.HasNextCursor, boolean) },
+		actual:   func(_ *Run, output func() *outline) json.RawMessage { return output().nextCursor() }},
+	{Name: "is_error", Judges: "whether the server says that the last call failed",
+		expected: func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.IsError, boolean) },
+		actual:   func(run *Run, _ func() *outline) json.RawMessage { return run.Last().isError() }},
+	{Name: "content_contains", Judges: "whether a text stands in the text content of the last answer",
+		expected: func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.ContentContains, text) },
+		compare: func(e *dataset.Expectation, last *Step) (bool, json.RawMessage) {
+			return last.contains(*e.ContentContains)
+		}},
+	{Name: "max_output_bytes", Judges: "whether the last answer has at most so many bytes",
+		expected: func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.MaxOutputBytes, number) },
+		compare: func(e *dataset.Expectation, last *Step) (bool, json.RawMessage) {
+			return last.within(*e.MaxOutputBytes)
+		}},
+	{Name: "schema_valid", Judges: "whether the last structured content satisfies the server's own output schema",
+		expected: func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.SchemaValid, boolean) },
+		actual:   func(run *Run, _ func() *outline) json.RawMessage { return run.Last().schemaValid() }},
 }
 
 // Graders returns the graders in the order of every report.
@@ -73,21 +91,25 @@ type asked struct {
 
 // questions are all graders that a case asks for.
 type questions struct {
-	run   []asked
-	steps []askedOfStep
-	state *part // nil where the case does not ask
+	expected *dataset.Expectation
+	run      []asked
+	steps    []askedOfStep
+	state    *part // nil where the case does not ask
 }
+
+// fewAsked is as many graders as most cases ask for.
+const fewAsked = 6
 
 // ask lists the graders of an expectation: ok and side_effect_count always, the
 // others where it names them.
 func ask(e *dataset.Expectation) questions {
-	list := make([]asked, 0, len(graders))
+	list := make([]asked, 0, fewAsked)
 	for i := range graders {
 		if expected := graders[i].expected(e); expected != nil {
 			list = append(list, asked{&graders[i], expected})
 		}
 	}
-	return questions{list, askOfSteps(e.Steps), newPart(e.State)}
+	return questions{e, list, askOfSteps(e.Steps), newPart(e.State)}
 }
 
 // Grades compares a run with what its case expects.
@@ -103,6 +125,11 @@ func grade(q questions, run *Run) []Grade {
 	}
 	grades := make([]Grade, len(q.run), len(q.run)+len(q.steps)+1)
 	for i, g := range q.run {
+		if g.compare != nil {
+			passed, actual := g.compare(q.expected, run.Last())
+			grades[i] = Grade{g.Name, passed, g.json, actual}
+			continue
+		}
 		actual := g.actual(run, output)
 		grades[i] = Grade{g.Name, bytes.Equal(g.json, actual), g.json, actual}
 	}

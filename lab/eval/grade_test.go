@@ -120,6 +120,18 @@ func TestGraders(t *testing.T) {
 		{"has_next_cursor", "further down", cursor(true), steps(output(`{"page":{"next_cursor":"3"}}`)), want{false, `true`, `false`}},
 		{"has_next_cursor", "of a failure", cursor(true), steps(denied), want{false, `true`, `null`}},
 	}
+	for _, row := range answerRows() {
+		// Each grades the last step, and nothing but the last.
+		expect := dataset.Expectation{IsError: row.e.IsError, ContentContains: row.e.ContentContains,
+			MaxOutputBytes: row.e.MaxOutputBytes, SchemaValid: row.e.SchemaValid}
+		tests = append(tests, struct {
+			grader string
+			name   string
+			expect dataset.Expectation
+			run    eval.Run
+			want   want
+		}{row.grader, row.name, expect, steps(done, row.step), want{row.passed, row.expected, row.actual}})
+	}
 	covered := make(map[string]map[bool]bool)
 	for _, test := range tests {
 		t.Run(test.grader+"/"+test.name, func(t *testing.T) {
@@ -164,7 +176,7 @@ func TestGradesAsked(t *testing.T) {
 	for _, g := range eval.Graders() {
 		all = append(all, g.Name)
 	}
-	if diff := cmp.Diff(fields("ok side_effect_count error_code retryable replayed output_keys output_count has_next_cursor"), all); diff != "" {
+	if diff := cmp.Diff(fields("ok side_effect_count error_code retryable replayed output_keys output_count has_next_cursor is_error content_contains max_output_bytes schema_valid"), all); diff != "" {
 		t.Errorf("graders (-want +got):\n%s", diff)
 	}
 	tests := []struct {
@@ -178,6 +190,10 @@ func TestGradesAsked(t *testing.T) {
 		{dataset.Expectation{OutputKeys: []string{}}, "output_keys"},
 		{dataset.Expectation{OutputCount: ptr(0)}, "output_count"},
 		{dataset.Expectation{HasNextCursor: ptr(false)}, "has_next_cursor"},
+		{dataset.Expectation{IsError: ptr(false)}, "is_error"},
+		{dataset.Expectation{ContentContains: ptr("")}, "content_contains"},
+		{dataset.Expectation{MaxOutputBytes: ptr(0)}, "max_output_bytes"},
+		{dataset.Expectation{SchemaValid: ptr(false)}, "schema_valid"},
 		{dataset.Expectation{ErrorCode: ptr("x"), Retryable: ptr(true), Replayed: ptr(true), OutputKeys: []string{"x"},
 			OutputCount: ptr(1), HasNextCursor: ptr(true)}, "error_code retryable replayed output_keys output_count has_next_cursor"},
 	}

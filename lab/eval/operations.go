@@ -17,7 +17,12 @@ type Operations struct {
 	Replays     int
 	BudgetStops int
 	Malformed   int // proposals that could not be read, and led to no call
-	// OutputBytes counts the outputs of successes by their size.
+	// ToolFailures are the failures that a server answered with, ProtocolErrors
+	// the calls that it took for no call of a tool.
+	ToolFailures   int
+	ProtocolErrors int
+	// OutputBytes counts the outputs of successes by their size; of an answer that
+	// came over a wire, as it came.
 	OutputBytes map[int]int
 }
 
@@ -88,8 +93,18 @@ func (o *Operations) countResult(r *tool.Result) {
 		if o.OutputBytes == nil {
 			o.OutputBytes = make(map[int]int)
 		}
-		o.OutputBytes[len(r.Output)]++
+		size := len(r.Output)
+		if r.Reply != nil {
+			size = r.Reply.Bytes
+		}
+		o.OutputBytes[size]++
 		return
+	}
+	switch {
+	case r.Reply != nil && r.Reply.IsError:
+		o.ToolFailures++
+	case r.Error.Category == tool.Protocol:
+		o.ProtocolErrors++
 	}
 	switch r.Error.Code {
 	case tool.ToolTimeout:
@@ -119,6 +134,8 @@ func (o *Operations) add(more *Operations) {
 	o.Replays += more.Replays
 	o.BudgetStops += more.BudgetStops
 	o.Malformed += more.Malformed
+	o.ToolFailures += more.ToolFailures
+	o.ProtocolErrors += more.ProtocolErrors
 	for _, by := range more.Refusals {
 		o.refused(by)
 	}
@@ -139,8 +156,12 @@ type operations struct {
 
 func (o *operations) count(pair *Pair) {
 	o.staged = o.staged || pair.Case.Stage != nil
-	o.baseline.countRun(&pair.Baseline)
-	o.candidate.countRun(&pair.Candidate)
+	if pair.Baseline != nil && pair.Baseline.Ran() {
+		o.baseline.countRun(pair.Baseline)
+	}
+	if pair.Candidate.Ran() {
+		o.candidate.countRun(&pair.Candidate)
+	}
 }
 
 func (o *operations) add(more *operations) {
@@ -149,15 +170,19 @@ func (o *operations) add(more *operations) {
 	o.candidate.add(&more.candidate)
 }
 
-// tellOperations gives the summaries their operations, where a case was staged:
-// a dataset that stages nothing is compared by what came of its runs.
+// tellOperations gives the summaries their operations, where a case was staged or
+// a surface is foreign: a dataset that stages nothing is compared by what came of
+// its runs.
 func (c *Comparison) tellOperations() {
-	if !c.operations.staged {
+	if !c.operations.staged && !c.Foreign() {
 		return
 	}
-	c.Baseline.Operations, c.Candidate.Operations = &c.operations.baseline, &c.operations.candidate
-	for _, o := range []*Operations{c.Baseline.Operations, c.Candidate.Operations} {
-		slices.SortFunc(o.Refusals, func(a, b Refusals) int {
+	if c.Baseline != nil {
+		c.Baseline.Operations = &c.operations.baseline
+	}
+	c.Candidate.Operations = &c.operations.candidate
+	for _, s := range c.Summaries() {
+		slices.SortFunc(s.Operations.Refusals, func(a, b Refusals) int {
 			return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Control, b.Control))
 		})
 	}

@@ -32,22 +32,23 @@ func refusedBy(code tool.Code, controls ...string) tool.Result {
 func TestOperations(t *testing.T) {
 	replay := answered(9)
 	replay.Replayed = true
-	run := func(steps ...Step) Run { return Run{Steps: steps} }
+	run := func(steps ...Step) Run { return Run{Case: new(dataset.Case), Steps: steps} }
+	base := func(steps ...Step) *Run { return &Run{Case: new(dataset.Case), Steps: steps} }
 	step := func(r tool.Result) Step { return Step{Result: r} }
 	pairs := []*Pair{
-		{&dataset.Case{}, run(step(answered(3)), step(refusedBy(tool.ToolFailed))), run(step(refusedBy(tool.ToolTimeout, "a", "b", "c")))},
-		{&dataset.Case{Stage: new(dataset.Stage)}, run(Step{Result: refusedBy(tool.MalformedProposal), Malformed: true}),
+		{&dataset.Case{}, base(step(answered(3)), step(refusedBy(tool.ToolFailed))), run(step(refusedBy(tool.ToolTimeout, "a", "b", "c")))},
+		{&dataset.Case{Stage: new(dataset.Stage)}, base(Step{Result: refusedBy(tool.MalformedProposal), Malformed: true}),
 			run(Step{Result: replay, Attempts: []Attempt{{Result: refusedBy(tool.BudgetExhausted, "a")}, {Result: refusedBy(tool.InvalidArguments, "a", "b")}, {Result: replay}}},
 				step(refusedBy(tool.OutcomeUnknown, "a", "b", "c")), step(answered(4)))},
 	}
 	want := Comparison{
-		Baseline: Summary{Operations: &Operations{Calls: 2, Successes: 1, Malformed: 1, OutputBytes: map[int]int{3: 1}}},
+		Baseline: &Summary{Operations: &Operations{Calls: 2, Successes: 1, Malformed: 1, OutputBytes: map[int]int{3: 1}}},
 		Candidate: Summary{Operations: &Operations{
 			Calls: 6, Successes: 2, Timeouts: 1, Replays: 1, BudgetStops: 1, OutputBytes: map[int]int{9: 1, 4: 1},
 			Refusals: []Refusals{{"a", 1, 0}, {"b", 1, 1}, {"c", 2, 2}},
 		}},
 	}
-	var c Comparison
+	c := Comparison{Baseline: new(Summary)}
 	for _, pair := range pairs {
 		var one operations // as of a batch of its own
 		one.count(pair)
@@ -61,7 +62,7 @@ func TestOperations(t *testing.T) {
 		t.Errorf("candidate (-want +got):\n%s", diff)
 	}
 	// Without a staged case nothing is told.
-	var plain Comparison
+	plain := Comparison{Baseline: new(Summary)}
 	plain.operations.count(pairs[0])
 	plain.tellOperations()
 	if plain.Baseline.Operations != nil || plain.Candidate.Operations != nil {

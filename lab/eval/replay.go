@@ -17,7 +17,7 @@ import (
 // Plan says what is replayed on what.
 type Plan struct {
 	Cases     *dataset.Reader
-	Baseline  tool.Surface
+	Baseline  tool.Surface // nil: the candidate is replayed alone
 	Candidate tool.Surface
 	// Select, where set, says which cases are replayed; Selection is how it
 	// was asked for.
@@ -28,18 +28,22 @@ type Plan struct {
 	Progress func(done int)
 }
 
-// Pair is a case on both surfaces.
+// Pair is a case on both surfaces. The runs of a todo case were not played.
 type Pair struct {
 	Case      *dataset.Case
-	Baseline  Run
+	Baseline  *Run // nil where the candidate is replayed alone
 	Candidate Run
 }
 
 // ErrNoCase is the error of a selection that no case satisfies.
 var ErrNoCase = errors.New("no case is selected")
 
-// Replay runs every case on both surfaces, each on a fresh backend, and
-// returns their comparison.
+// ErrOnlyTodo is the error of a selection in which no case is ready.
+var ErrOnlyTodo = errors.New("every selected case is still a todo: say in it what must come of its calls, and take its todo away")
+
+// Replay runs every case on both surfaces, or on the candidate alone, each on a
+// fresh backend, and returns their comparison. A run whose backend is a
+// [tool.Unavailable] could not run, and all others go on.
 //
 // The runs are streamed: render is called by several goroutines, each with a
 // page of its own that came from newPage, a case at a time; deliver is called
@@ -47,8 +51,9 @@ var ErrNoCase = errors.New("no case is selected")
 // after it. What deliver has been given counts for nothing if Replay returns
 // an error: a dataset shows its last fault only at its end.
 //
-// Errors: an [*dataset.Invalid] for a dataset with faults, [ErrNoCase], the
-// error of ctx, of deliver, or of a surface that could not run.
+// Errors: an [*dataset.Invalid] for a dataset with faults, [ErrNoCase],
+// [ErrOnlyTodo], the error of ctx, of deliver, or of a surface in any other
+// trouble.
 func Replay[Page any](ctx context.Context, plan Plan, newPage func() Page, render func(Page, *Pair), deliver func(Page) error) (*Comparison, error) {
 	defer plan.Cases.Close()
 	comparison, err := newComparison(plan)
@@ -99,7 +104,11 @@ func Replay[Page any](ctx context.Context, plan Plan, newPage func() Page, rende
 	if err := ledger.Close(); err != nil {
 		return nil, err
 	}
-	if comparison.Dataset.Cases == 0 {
+	switch {
+	case comparison.Dataset.Cases > 0:
+	case comparison.Dataset.Todo > 0:
+		return nil, ErrOnlyTodo
+	default:
 		return nil, ErrNoCase
 	}
 	comparison.tellOperations()
@@ -109,19 +118,22 @@ func Replay[Page any](ctx context.Context, plan Plan, newPage func() Page, rende
 }
 
 func newComparison(plan Plan) (*Comparison, error) {
-	baseline, err := newSummary(plan.Baseline)
-	if err != nil {
+	c := &Comparison{Dataset: Dataset{Name: plan.Cases.Name(), Selection: plan.Selection}}
+	compared := ""
+	if plan.Baseline != nil {
+		compared = plan.Baseline.Name()
+		baseline, err := newSummary(plan.Baseline)
+		if err != nil {
+			return nil, err
+		}
+		c.Baseline = &baseline
+	}
+	var err error
+	if c.Candidate, err = newSummary(plan.Candidate); err != nil {
 		return nil, err
 	}
-	candidate, err := newSummary(plan.Candidate)
-	if err != nil {
-		return nil, err
-	}
-	return &Comparison{
-		Dataset:   Dataset{Name: plan.Cases.Name(), Selection: plan.Selection},
-		Baseline:  baseline,
-		Candidate: candidate,
-	}, nil
+	plan.Cases.Replay(compared, plan.Candidate.Name())
+	return c, nil
 }
 
 func newSummary(surface tool.Surface) (Summary, error) {
@@ -129,7 +141,14 @@ func newSummary(surface tool.Surface) (Summary, error) {
 	if err != nil {
 		return Summary{}, fmt.Errorf("%s: %w", surface.Name(), err)
 	}
-	return Summary{Strategy: surface.Name(), ModelSchemaBytes: len(catalog)}, nil
+	s := Summary{Strategy: surface.Name(), ModelSchemaBytes: len(catalog)}
+	if foreign, ok := surface.(tool.Foreign); ok {
+		s.Foreign = true
+		if foreign.Down() != nil {
+			s.ModelSchemaBytes, s.CatalogUnknown = 0, true
+		}
+	}
+	return s, nil
 }
 
 type replay[Page any] struct {
@@ -147,13 +166,6 @@ type job[Page any] struct {
 	decoded dataset.Decoded
 	tally   tally
 	err     error
-}
-
-// tally is what the cases of one batch add to the comparison.
-type tally struct {
-	baseline, candidate       Summary
-	improvements, regressions []string
-	operations                operations
 }
 
 func (r *replay[Page]) read(ctx context.Context, todo, inOrder chan<- *job[Page]) error {
@@ -207,27 +219,24 @@ func (r *replay[Page]) work(ctx context.Context, j *job[Page]) {
 
 func (r *replay[Page]) play(ctx context.Context, c *dataset.Case) (*Pair, error) {
 	asked := ask(&c.Expected)
-	baseline, err := play(ctx, r.plan.Baseline, c, c.Baseline, asked)
-	if err != nil {
+	// One allocation holds a pair and both its runs.
+	held := &struct {
+		Pair
+		baseline Run
+	}{Pair: Pair{Case: c}}
+	pair := &held.Pair
+	if r.plan.Baseline != nil {
+		var err error
+		if held.baseline, err = play(ctx, r.plan.Baseline, c, c.Baseline, asked); err != nil {
+			return nil, err
+		}
+		pair.Baseline = &held.baseline
+	}
+	var err error
+	if pair.Candidate, err = play(ctx, r.plan.Candidate, c, c.Candidate, asked); err != nil {
 		return nil, err
 	}
-	candidate, err := play(ctx, r.plan.Candidate, c, c.Candidate, asked)
-	if err != nil {
-		return nil, err
-	}
-	return &Pair{c, baseline, candidate}, nil
-}
-
-func (t *tally) count(pair *Pair) {
-	t.baseline.count(&pair.Baseline)
-	t.candidate.count(&pair.Candidate)
-	t.operations.count(pair)
-	switch {
-	case pair.Candidate.Passed && !pair.Baseline.Passed:
-		t.improvements = append(t.improvements, pair.Case.ID)
-	case pair.Baseline.Passed && !pair.Candidate.Passed:
-		t.regressions = append(t.regressions, pair.Case.ID)
-	}
+	return pair, nil
 }
 
 // collect takes the jobs in order, adds up their tallies and delivers their
@@ -241,16 +250,7 @@ func (r *replay[Page]) collect(inOrder <-chan *job[Page], ledger *dataset.Ledger
 		if !ledger.Record(j.decoded) {
 			r.faulty.Store(true)
 		} else {
-			c.Baseline.add(j.tally.baseline)
-			c.Candidate.add(j.tally.candidate)
-			c.operations.add(&j.tally.operations)
-			c.Dataset.Cases = c.Candidate.TotalCases
-			for _, id := range j.tally.improvements {
-				c.Improvements.Add(id)
-			}
-			for _, id := range j.tally.regressions {
-				c.Regressions.Add(id)
-			}
+			c.add(&j.tally)
 			if err := deliver(j.page); err != nil {
 				return err
 			}

@@ -42,7 +42,7 @@ func TestReplayIsRepeatable(t *testing.T) {
 	say := func(pairs []*eval.Pair) []byte {
 		var out bytes.Buffer
 		for _, pair := range pairs {
-			for _, run := range []eval.Run{pair.Baseline, pair.Candidate} {
+			for _, run := range []eval.Run{*pair.Baseline, pair.Candidate} {
 				run.Case = nil
 				if err := json.NewEncoder(&out).Encode(run); err != nil {
 					t.Fatal(err)

@@ -1,4 +1,4 @@
-// Package eval replays cases on two surfaces, grades what came of them,
+// Package eval replays cases on one surface or two, grades what came of them,
 // compares the surfaces and judges the gate.
 //
 // Start with [Replay]. [Play] is one case on one surface, [Grades] its
@@ -12,6 +12,10 @@
 // played on the simulated clock of a [tool.Staged] session; a surface of any
 // other kind is given its calls in order and knows nothing of the rest.
 //
+// A surface over a server outside ([tool.Foreign], with sessions that are
+// [tool.Observed]) can be lost at any time. What it was to be used for could not
+// run: it is counted, fails the gate, and is no grade.
+//
 // The package writes nothing and knows no report; it claims nothing about a
 // model, because none is called.
 package eval
@@ -19,6 +23,7 @@ package eval
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -34,6 +39,9 @@ const Version = "0.5.0"
 type Step struct {
 	tool.Result
 	SideEffects int // changes of the backend from before the call to after it
+	// Effects are those changes, where the backend is looked at and not the lab's
+	// own; else nil.
+	Effects []tool.Effect
 	// Attempts are the calls that the proposal led to, where the case asks for
 	// recovery; a proposal that could not be read led to none.
 	Attempts []Attempt
@@ -55,11 +63,21 @@ type Run struct {
 	SideEffects int    // of all steps
 	Steps       []Step // one a proposal, in order
 	Grades      []Grade
+	// Unavailable is why the run came to no end, and so has no grades; its steps
+	// are those that ended before. It is nil of a run that did, and of a todo.
+	Unavailable *tool.Unavailable
 	// State and Receipts are the backend's at the end, of a staged run; else
 	// nil.
 	State    json.RawMessage
 	Receipts json.RawMessage
 }
+
+// Ran reports whether the run has grades, and so passed or failed. One of a todo
+// case has none, and one that could not run.
+func (r *Run) Ran() bool { return r.Unavailable == nil && r.Case.Todo == "" }
+
+// Observed reports whether the backend was looked at, and is not the lab's own.
+func (r *Run) Observed() bool { return len(r.Steps) > 0 && r.Steps[0].Observed() }
 
 // Last returns the step that the graders judge.
 func (r *Run) Last() *Step { return &r.Steps[len(r.Steps)-1] }
@@ -69,7 +87,9 @@ func (r *Run) Last() *Step { return &r.Steps[len(r.Steps)-1] }
 const actorID = "case-actor"
 
 // Play replays proposals on a fresh session of a surface and grades what came
-// of them. An error means that the case could not run; it is never a grade.
+// of them. An error means that nothing more can run; it is never a grade. Where
+// only this run could not, because the error is a [tool.Unavailable], the run
+// says so. A todo case is not played.
 func Play(ctx context.Context, surface tool.Surface, c *dataset.Case, proposals []dataset.Proposal) (Run, error) {
 	return play(ctx, surface, c, proposals, ask(&c.Expected))
 }
@@ -78,20 +98,18 @@ func play(ctx context.Context, surface tool.Surface, c *dataset.Case, proposals 
 	if err := ctx.Err(); err != nil {
 		return Run{}, err
 	}
-	session, err := surface.Open(ctx)
-	if err != nil {
-		return Run{}, fmt.Errorf("case %s: %s: %w", c.ID, surface.Name(), err)
+	run := Run{Strategy: surface.Name(), Case: c}
+	if c.Todo != "" {
+		return run, nil
 	}
-	defer session.Close()
-
-	run := Run{Strategy: surface.Name(), Case: c, Steps: make([]Step, len(proposals))}
-	if staged, ok := session.(tool.Staged); ok && c.Stage != nil {
-		err = stage(ctx, staged, &run, proposals)
-	} else {
-		err = callInOrder(ctx, session, &run, proposals)
-	}
-	if err != nil {
-		return Run{}, err
+	if err := run.call(ctx, surface, proposals); err != nil {
+		if ctx.Err() != nil {
+			return Run{}, ctx.Err()
+		}
+		if errors.As(err, &run.Unavailable) {
+			return run, nil
+		}
+		return Run{}, fmt.Errorf("case %s: %s: %w", c.ID, run.Strategy, err)
 	}
 	run.Grades = grade(asked, &run)
 	run.Passed = true
@@ -99,6 +117,23 @@ func play(ctx context.Context, surface tool.Surface, c *dataset.Case, proposals 
 		run.Passed = run.Passed && g.Passed
 	}
 	return run, nil
+}
+
+// call makes the calls of a run on a session of their own.
+func (r *Run) call(ctx context.Context, surface tool.Surface, proposals []dataset.Proposal) error {
+	session, err := surface.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	if observed, ok := session.(tool.Observed); ok {
+		return callObserved(ctx, observed, r, proposals)
+	}
+	r.Steps = make([]Step, len(proposals))
+	if staged, ok := session.(tool.Staged); ok && r.Case.Stage != nil {
+		return stage(ctx, staged, r, proposals)
+	}
+	return callInOrder(ctx, session, r, proposals)
 }
 
 // settle holds a surface to its word: a result is an error, whose details are

@@ -155,7 +155,7 @@ func stage(ctx context.Context, session tool.Staged, run *Run, proposals []datas
 	run.State, ok[0] = compact(session.State())
 	run.Receipts, ok[1] = compact(session.Receipts())
 	if !ok[0] || !ok[1] {
-		return fmt.Errorf("case %s: %s: the state or the receipts are not one JSON document", run.Case.ID, run.Strategy)
+		return errors.New("the state or the receipts are not one JSON document")
 	}
 	return nil
 }

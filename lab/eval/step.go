@@ -15,47 +15,58 @@ type stepGrader struct {
 	expected func(e *dataset.StepExpectation) json.RawMessage // nil where the case does not ask
 	actual   func(s *Step) json.RawMessage
 	isPart   bool // what is expected is a part of the actual
+	// compare stands in place of actual where to pass is not to be equal.
+	compare func(e *dataset.StepExpectation, s *Step) (bool, json.RawMessage)
 }
 
 // stepGraders is the list of graders of a step, in the order of every report.
 var stepGraders = []stepGrader{
-	{"ok", func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.OK, boolean) }, (*Step).ok, false},
-	{"side_effect_count", func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.SideEffectCount, number) },
-		func(s *Step) json.RawMessage { return number(s.SideEffects) }, false},
-	{"error_code", func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.ErrorCode, text) }, (*Step).errorCode, false},
-	{"retryable", func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.Retryable, boolean) }, (*Step).retryable, false},
-	{"replayed", func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.Replayed, boolean) },
-		func(s *Step) json.RawMessage { return boolean(s.Replayed) }, false},
-	{"output_keys", func(e *dataset.StepExpectation) json.RawMessage { return sortedTexts(e.OutputKeys) },
-		func(s *Step) json.RawMessage { return outlineOf(s.Output).keyTexts() }, false},
-	{"output_count", func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.OutputCount, number) },
-		func(s *Step) json.RawMessage { return outlineOf(s.Output).itemCount() }, false},
-	{"has_next_cursor", func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.HasNextCursor, boolean) },
-		func(s *Step) json.RawMessage { return outlineOf(s.Output).nextCursor() }, false},
-	{"refused_by", func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.RefusedBy, textOrNull) },
-		func(s *Step) json.RawMessage { return textOrNull(s.Trace.RefusedBy()) }, false},
-	{"handler_ran", func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.HandlerRan, boolean) },
-		func(s *Step) json.RawMessage { return boolean(s.Trace.HandlerRan) }, false},
-	{"outcome", func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.Outcome, text) },
-		func(s *Step) json.RawMessage {
+	{name: "ok", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.OK, boolean) }, actual: (*Step).ok},
+	{name: "side_effect_count", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.SideEffectCount, number) },
+		actual: func(s *Step) json.RawMessage { return number(s.SideEffects) }},
+	{name: "error_code", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.ErrorCode, text) }, actual: (*Step).errorCode},
+	{name: "retryable", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.Retryable, boolean) }, actual: (*Step).retryable},
+	{name: "replayed", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.Replayed, boolean) },
+		actual: func(s *Step) json.RawMessage { return boolean(s.Replayed) }},
+	{name: "output_keys", expected: func(e *dataset.StepExpectation) json.RawMessage { return sortedTexts(e.OutputKeys) },
+		actual: func(s *Step) json.RawMessage { return outlineOf(s.Output).keyTexts() }},
+	{name: "output_count", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.OutputCount, number) },
+		actual: func(s *Step) json.RawMessage { return outlineOf(s.Output).itemCount() }},
+	{name: "has_next_cursor", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.HasNextCursor, boolean) },
+		actual: func(s *Step) json.RawMessage { return outlineOf(s.Output).nextCursor() }},
+	{name: "is_error", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.IsError, boolean) }, actual: (*Step).isError},
+	{name: "content_contains", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.ContentContains, text) },
+		compare: func(e *dataset.StepExpectation, s *Step) (bool, json.RawMessage) {
+			return s.contains(*e.ContentContains)
+		}},
+	{name: "max_output_bytes", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.MaxOutputBytes, number) },
+		compare: func(e *dataset.StepExpectation, s *Step) (bool, json.RawMessage) { return s.within(*e.MaxOutputBytes) }},
+	{name: "schema_valid", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.SchemaValid, boolean) }, actual: (*Step).schemaValid},
+	{name: "refused_by", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.RefusedBy, textOrNull) },
+		actual: func(s *Step) json.RawMessage { return textOrNull(s.Trace.RefusedBy()) }},
+	{name: "handler_ran", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.HandlerRan, boolean) },
+		actual: func(s *Step) json.RawMessage { return boolean(s.Trace.HandlerRan) }},
+	{name: "outcome", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.Outcome, text) },
+		actual: func(s *Step) json.RawMessage {
 			return s.ofError(func(e *tool.Error) json.RawMessage { return textOrNull(string(e.Outcome)) })
-		}, false},
-	{"next_action", func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.NextAction, text) },
-		func(s *Step) json.RawMessage {
+		}},
+	{name: "next_action", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.NextAction, text) },
+		actual: func(s *Step) json.RawMessage {
 			return s.ofError(func(e *tool.Error) json.RawMessage { return textOrNull(e.NextAction) })
-		}, false},
-	{"output", func(e *dataset.StepExpectation) json.RawMessage { return e.Output },
-		func(s *Step) json.RawMessage { return s.Output }, true},
-	{"details", func(e *dataset.StepExpectation) json.RawMessage { return e.Details },
-		func(s *Step) json.RawMessage {
+		}},
+	{name: "output", expected: func(e *dataset.StepExpectation) json.RawMessage { return e.Output },
+		actual: func(s *Step) json.RawMessage { return s.Output }, isPart: true},
+	{name: "details", expected: func(e *dataset.StepExpectation) json.RawMessage { return e.Details },
+		actual: func(s *Step) json.RawMessage {
 			return s.ofError(func(e *tool.Error) json.RawMessage { return e.Details })
-		}, true},
+		}, isPart: true},
 }
 
 // askedOfStep is a grader that a case asks for of one step.
 type askedOfStep struct {
 	*stepGrader
 	step int
+	of   *dataset.StepExpectation
 	name string // such as "step 2 refused_by"; the first step is 1
 	json json.RawMessage
 	part *part // where isPart
@@ -73,7 +84,7 @@ func askOfSteps(steps []*dataset.StepExpectation) []askedOfStep {
 			if expected == nil {
 				continue
 			}
-			a := askedOfStep{stepGrader: grader, step: i, name: "step " + strconv.Itoa(i+1) + " " + grader.name, json: expected}
+			a := askedOfStep{stepGrader: grader, step: i, of: e, name: "step " + strconv.Itoa(i+1) + " " + grader.name, json: expected}
 			if grader.isPart {
 				a.part = newPart(expected)
 			}
@@ -86,7 +97,12 @@ func askOfSteps(steps []*dataset.StepExpectation) []askedOfStep {
 func (a *askedOfStep) grade(run *Run) Grade {
 	var actual json.RawMessage
 	if a.step < len(run.Steps) {
-		actual = a.actual(&run.Steps[a.step])
+		step := &run.Steps[a.step]
+		if a.compare != nil {
+			passed, found := a.compare(a.of, step)
+			return Grade{a.name, passed, a.json, found}
+		}
+		actual = a.actual(step)
 	}
 	if a.part != nil {
 		return a.part.grade(a.name, actual)

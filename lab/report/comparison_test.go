@@ -44,7 +44,7 @@ func TestComparisonJSONOfHostileTexts(t *testing.T) {
 			"dataset": map[string]any{
 				"name": decodedText(s), "sha256": c.Dataset.SHA256, "cases": number(4), "selection": both,
 			},
-			"baseline": with(summary(c.Baseline), "operations", map[string]any{
+			"baseline": with(summary(*c.Baseline), "operations", map[string]any{
 				"calls": number(0), "successes": number(0), "refusals": map[string]any{}, "timeouts": number(0), "replays": number(0),
 				"budget_stops": number(0), "malformed": number(0), "output_bytes": map[string]any{"median": nil, "largest": nil},
 			}),

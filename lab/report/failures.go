@@ -16,6 +16,8 @@ const (
 		"| --- | --- | --- | ---: | --- |\n"
 
 	noFailures = "No run failed.\n"
+
+	notRunHead = "\n# Could not run\n\n"
 )
 
 func appendFailureRow(dst []byte, run *eval.Run) []byte {
@@ -37,8 +39,8 @@ func appendFailureRow(dst []byte, run *eval.Run) []byte {
 	dst = append(dst, " | "...)
 	dst = strconv.AppendInt(dst, int64(run.SideEffects), 10)
 	dst = append(dst, " | "...)
-	if e := run.Last().Error; e != nil {
-		dst = appendCode(dst, string(e.Code), true)
+	if !run.Last().OK() {
+		dst = appendCode(dst, shownCode(run.Last()), true)
 	} else {
 		dst = append(dst, "none"...)
 	}
@@ -64,9 +66,9 @@ func appendFailureDetail(dst []byte, run *eval.Run, proposals []dataset.Proposal
 		dst = append(dst, "- "...)
 		dst = append(dst, g.Name...)
 		dst = append(dst, ": expected "...)
-		dst = appendCode(dst, string(g.Expected), false)
+		dst = appendGraded(dst, run, g.Expected)
 		dst = append(dst, ", actual "...)
-		dst = appendCode(dst, string(g.Actual), false)
+		dst = appendGraded(dst, run, g.Actual)
 		dst = append(dst, '\n')
 	}
 	for i := range proposals {
@@ -80,11 +82,52 @@ func appendFailureDetail(dst []byte, run *eval.Run, proposals []dataset.Proposal
 		}
 		dst = append(dst, '\n')
 	}
+	for i := range run.Steps {
+		dst = appendChanges(dst, run.Steps[i].Effects)
+	}
 	dst = append(dst, "\nWhat had to come of it: "...)
-	dst = appendDue(dst, &run.Case.Expected)
+	if run.Observed() {
+		dst = appendDueOutside(dst, &run.Case.Expected)
+	} else {
+		dst = appendDue(dst, &run.Case.Expected)
+	}
 	dst = append(dst, ". What came: "...)
 	dst = appendEnd(dst, run.Last())
 	return append(dst, ".\n"...)
+}
+
+// maxChanges is how many changes of one call are shown.
+const maxChanges = 10
+
+// appendChanges appends what was seen to change after one call.
+func appendChanges(dst []byte, effects []tool.Effect) []byte {
+	if len(effects) == 0 {
+		return dst
+	}
+	dst = append(dst, "- seen after a call: "...)
+	for i, e := range effects[:min(len(effects), maxChanges)] {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = appendCode(dst, cut(e.Resource, maxShown), false)
+		dst = append(dst, ' ')
+		dst = appendInline(dst, e.Change)
+	}
+	if more := len(effects) - maxChanges; more > 0 {
+		dst = append(dst, ", and "...)
+		dst = strconv.AppendInt(dst, int64(more), 10)
+		dst = append(dst, " more"...)
+	}
+	return append(dst, '\n')
+}
+
+// appendGraded appends a value of a grade: what the lab's own backend gave as it
+// is, and of another, which may be of any size, how it starts.
+func appendGraded(dst []byte, run *eval.Run, value []byte) []byte {
+	if run.Observed() {
+		return appendShown(dst, value)
+	}
+	return appendCode(dst, string(value), false)
 }
 
 func appendShown(dst []byte, document []byte) []byte {
@@ -93,6 +136,26 @@ func appendShown(dst []byte, document []byte) []byte {
 	}
 	dst = appendCode(dst, strings.ToValidUTF8(string(document[:maxShown]), ""), false)
 	return append(dst, " …"...)
+}
+
+// shownCode is the code of a failure, which a server outside may make of any
+// length.
+func shownCode(s *eval.Step) string {
+	if s.Observed() {
+		return cut(string(s.Error.Code), maxCode)
+	}
+	return string(s.Error.Code)
+}
+
+// maxCode is how many bytes of a server's own code are shown.
+const maxCode = 60
+
+// cut shortens a text that is longer than most bytes.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
 // appendDue says which control answers a case as its expectation has it.
@@ -121,6 +184,18 @@ func appendDue(dst []byte, e *dataset.Expectation) []byte {
 	}
 }
 
+// appendDueOutside says what a server outside has to answer. The lab knows
+// nothing of its controls.
+func appendDueOutside(dst []byte, e *dataset.Expectation) []byte {
+	switch {
+	case e.ErrorCode != nil:
+		return appendCode(append(dst, "a failure with "...), *e.ErrorCode, false)
+	case !e.OK:
+		return append(dst, "a failure"...)
+	}
+	return append(dst, "a success"...)
+}
+
 // appendEnd says how the last call of a run ended.
 func appendEnd(dst []byte, last *eval.Step) []byte {
 	if last.OK() {
@@ -136,7 +211,12 @@ func appendEnd(dst []byte, last *eval.Step) []byte {
 	} else {
 		dst = append(dst, "a failure with "...)
 	}
-	dst = appendCode(dst, string(last.Error.Code), false)
+	dst = appendCode(dst, shownCode(last), false)
+	if last.Observed() && last.Error.Message != "" {
+		// A server's own word is often all that there is.
+		dst = append(dst, ", "...)
+		dst = appendShown(dst, []byte(last.Error.Message))
+	}
 	if len(last.Error.Details) > len("{}") {
 		dst = append(dst, ", "...)
 		dst = appendShown(dst, last.Error.Details)

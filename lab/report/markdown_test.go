@@ -89,7 +89,7 @@ func failures(t *testing.T, texts []string) []byte {
 		run := hostileRun(s)
 		passed := *run
 		passed.Passed = true
-		page.Add(&eval.Pair{Case: run.Case, Baseline: *run, Candidate: passed})
+		page.Add(&eval.Pair{Case: run.Case, Baseline: run, Candidate: passed})
 	}
 	if err := set.Deliver(page); err != nil {
 		t.Fatal(err)
@@ -195,7 +195,7 @@ func TestFailuresMarkdownOfOneHostileText(t *testing.T) {
 func comparisonOf(texts ...string) *eval.Comparison {
 	c := &eval.Comparison{
 		Dataset:   eval.Dataset{Name: texts[0], SHA256: strings.Repeat("0a", 32), Cases: 2 * len(texts), Selection: texts},
-		Baseline:  eval.Summary{Strategy: texts[0], TotalCases: 2 * len(texts), PassedCases: len(texts)},
+		Baseline:  &eval.Summary{Strategy: texts[0], TotalCases: 2 * len(texts), PassedCases: len(texts)},
 		Candidate: eval.Summary{Strategy: texts[len(texts)-1], TotalCases: 2 * len(texts), PassedCases: len(texts), ModelSchemaBytes: 1},
 		Checks:    []eval.Check{{Name: "candidate_passes_all_cases", Passed: false}, {Name: "no_case_regressions", Passed: true}},
 	}
@@ -275,7 +275,7 @@ func TestComparisonMarkdownListsOneHundredCases(t *testing.T) {
 		{250, 100, "and 150 more, all of them in tool-comparison.json"},
 	}
 	for _, test := range tests {
-		c := &eval.Comparison{Dataset: eval.Dataset{Name: "d", Cases: test.cases}}
+		c := &eval.Comparison{Baseline: new(eval.Summary), Dataset: eval.Dataset{Name: "d", Cases: test.cases}}
 		for i := range test.cases {
 			c.Improvements.Add(fmt.Sprintf("case-%d", i))
 		}
@@ -318,7 +318,7 @@ func TestCatalogCost(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			c := &eval.Comparison{Baseline: eval.Summary{ModelSchemaBytes: test.before}, Candidate: eval.Summary{ModelSchemaBytes: test.after}}
+			c := &eval.Comparison{Baseline: &eval.Summary{ModelSchemaBytes: test.before}, Candidate: eval.Summary{ModelSchemaBytes: test.after}}
 			got, tokens, _ := strings.Cut(catalogCost(c), " Bytes of UTF-8")
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

@@ -8,7 +8,8 @@ import (
 	"agentlab/lab/eval"
 )
 
-func operationsJSON(out *bufio.Writer, o *eval.Operations) {
+func operationsJSON(out *bufio.Writer, s *eval.Summary) {
+	o := s.Operations
 	write := func(texts ...string) {
 		for _, text := range texts {
 			out.WriteString(text)
@@ -33,42 +34,69 @@ func operationsJSON(out *bufio.Writer, o *eval.Operations) {
 	write("},\n      \"timeouts\": ", strconv.Itoa(o.Timeouts),
 		",\n      \"replays\": ", strconv.Itoa(o.Replays),
 		",\n      \"budget_stops\": ", strconv.Itoa(o.BudgetStops),
-		",\n      \"malformed\": ", strconv.Itoa(o.Malformed),
+		",\n      \"malformed\": ", strconv.Itoa(o.Malformed))
+	if s.Foreign {
+		write(",\n      \"tool_failures\": ", strconv.Itoa(o.ToolFailures),
+			",\n      \"protocol_errors\": ", strconv.Itoa(o.ProtocolErrors))
+	}
+	write(
 		",\n      \"output_bytes\": {\"median\": ", median, ", \"largest\": ", largest, "}\n    }")
 }
 
 func decimal(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// operationRow is one row of the table of metrics, for what a stage brings up.
+// operationRow is one row of the table of metrics, for what the calls came to.
 type operationRow struct {
-	name                string
-	control             string // the surface's word, which ends the name
-	baseline, candidate string
+	name    string
+	control string   // the surface's word, which ends the name
+	values  []string // one a surface
 }
 
-// operationRows are none where no case was staged.
+// operationRows are none where no case was staged and no surface is foreign.
+// Rows of what only one kind of surface can do are left out where there is none
+// of that kind.
 func operationRows(c *eval.Comparison) []operationRow {
-	b, n := c.Baseline.Operations, c.Candidate.Operations
-	if b == nil || n == nil {
+	if c.Candidate.Operations == nil {
 		return nil
 	}
+	var all []*eval.Operations
+	own := false
+	for _, s := range c.Summaries() {
+		all = append(all, s.Operations)
+		own = own || !s.Foreign
+	}
 	row := func(name string, of func(*eval.Operations) string) operationRow {
-		return operationRow{name: name, baseline: of(b), candidate: of(n)}
+		r := operationRow{name: name}
+		for _, o := range all {
+			r.values = append(r.values, of(o))
+		}
+		return r
+	}
+	count := func(name string, of func(*eval.Operations) int) operationRow {
+		return row(name, func(o *eval.Operations) string { return strconv.Itoa(of(o)) })
 	}
 	rows := []operationRow{
-		row("Calls", func(o *eval.Operations) string { return strconv.Itoa(o.Calls) }),
-		row("Calls that succeeded", func(o *eval.Operations) string { return strconv.Itoa(o.Successes) }),
+		count("Calls", func(o *eval.Operations) int { return o.Calls }),
+		count("Calls that succeeded", func(o *eval.Operations) int { return o.Successes }),
 	}
-	for _, control := range refusingControls(b, n) {
-		of := row("Refused by ", func(o *eval.Operations) string { return strconv.Itoa(refusals(o, control)) })
+	if c.Foreign() {
+		rows = append(rows,
+			count("Failures that a tool told", func(o *eval.Operations) int { return o.ToolFailures }),
+			count("Protocol errors", func(o *eval.Operations) int { return o.ProtocolErrors }))
+	}
+	for _, control := range refusingControls(all) {
+		of := count("Refused by ", func(o *eval.Operations) int { return refusals(o, control) })
 		of.control = control
 		rows = append(rows, of)
 	}
+	rows = append(rows, count("Timeouts", func(o *eval.Operations) int { return o.Timeouts }))
+	if own {
+		rows = append(rows,
+			count("Replays", func(o *eval.Operations) int { return o.Replays }),
+			count("Budget stops", func(o *eval.Operations) int { return o.BudgetStops }))
+	}
 	return append(rows,
-		row("Timeouts", func(o *eval.Operations) string { return strconv.Itoa(o.Timeouts) }),
-		row("Replays", func(o *eval.Operations) string { return strconv.Itoa(o.Replays) }),
-		row("Budget stops", func(o *eval.Operations) string { return strconv.Itoa(o.BudgetStops) }),
-		row("Malformed proposals", func(o *eval.Operations) string { return strconv.Itoa(o.Malformed) }),
+		count("Malformed proposals", func(o *eval.Operations) int { return o.Malformed }),
 		row("Output bytes, median", func(o *eval.Operations) string {
 			if bytes, ok := o.MedianOutput(); ok {
 				return decimal(bytes)
@@ -84,11 +112,11 @@ func operationRows(c *eval.Comparison) []operationRow {
 	)
 }
 
-// refusingControls are those of the candidate in their order, and then those
-// that only the baseline has.
-func refusingControls(baseline, candidate *eval.Operations) []string {
+// refusingControls are those of the last surface, which is the candidate, in
+// their order, and then those that only the baseline has.
+func refusingControls(all []*eval.Operations) []string {
 	var controls []string
-	for _, o := range []*eval.Operations{candidate, baseline} {
+	for _, o := range slices.Backward(all) {
 		for _, by := range o.Refusals {
 			if !slices.Contains(controls, by.Control) {
 				controls = append(controls, by.Control)

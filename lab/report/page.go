@@ -27,9 +27,16 @@ type Page struct {
 
 // Add renders a case. Pages may be filled at the same time.
 func (p *Page) Add(pair *eval.Pair) {
-	p.runs = appendRun(p.runs, &pair.Baseline)
+	if pair.Baseline != nil {
+		p.runs = appendRun(p.runs, pair.Baseline)
+	}
 	p.runs = appendRun(p.runs, &pair.Candidate)
-	p.addFailure(&pair.Baseline, pair.Case.Baseline)
+	if pair.Case.Todo != "" {
+		return
+	}
+	if pair.Baseline != nil {
+		p.addFailure(pair.Baseline, pair.Case.Baseline)
+	}
 	p.addFailure(&pair.Candidate, pair.Case.Candidate)
 	if !p.set.tableFull.Load() && len(p.table) < MaxRows {
 		p.table = append(p.table, newRow(pair))
@@ -37,7 +44,7 @@ func (p *Page) Add(pair *eval.Pair) {
 }
 
 func (p *Page) addFailure(run *eval.Run, proposals []dataset.Proposal) {
-	if !run.Passed {
+	if run.Ran() && !run.Passed {
 		p.rows = appendFailureRow(p.rows, run)
 		p.details = appendFailureDetail(p.details, run, proposals)
 	}

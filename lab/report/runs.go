@@ -15,9 +15,10 @@ const SchemaVersion = 1
 // appendRun appends a line of tool-runs.jsonl. It is written by hand because
 // it is most of what a run over a large dataset does.
 //
-// What a stage adds is told only of cases that have one.
+// What a stage adds is told only of cases that have one, on a surface of the
+// lab's own; what was seen of a backend outside, only of such a backend.
 func appendRun(dst []byte, run *eval.Run) []byte {
-	staged := run.Case.Stage != nil
+	staged := run.Case.Stage != nil && !run.Observed()
 	dst = append(dst, `{"schema_version":`...)
 	dst = strconv.AppendInt(dst, SchemaVersion, 10)
 	dst = append(dst, `,"strategy":`...)
@@ -26,11 +27,14 @@ func appendRun(dst []byte, run *eval.Run) []byte {
 	dst = jsonvalue.AppendString(dst, run.Case.ID)
 	dst = append(dst, `,"intent":`...)
 	dst = jsonvalue.AppendString(dst, run.Case.Intent)
-	dst = append(dst, `,"passed":`...)
-	dst = strconv.AppendBool(dst, run.Passed)
-	dst = append(dst, `,"side_effect_count":`...)
-	dst = strconv.AppendInt(dst, int64(run.SideEffects), 10)
-
+	if run.Ran() {
+		dst = append(dst, `,"passed":`...)
+		dst = strconv.AppendBool(dst, run.Passed)
+		dst = append(dst, `,"side_effect_count":`...)
+		dst = strconv.AppendInt(dst, int64(run.SideEffects), 10)
+	} else {
+		dst = appendNoVerdict(dst, run)
+	}
 	dst = append(dst, `,"results":[`...)
 	for i := range run.Steps {
 		dst = appendComma(dst, i)
@@ -39,12 +43,12 @@ func appendRun(dst []byte, run *eval.Run) []byte {
 	dst = append(dst, `],"grades":[`...)
 	for i := range run.Grades {
 		dst = appendComma(dst, i)
-		dst = appendGrade(dst, &run.Grades[i])
+		dst = appendGrade(dst, &run.Grades[i], run.Observed())
 	}
 	dst = append(dst, `],"trace":[`...)
 	for i := range run.Steps {
 		dst = appendComma(dst, i)
-		dst = appendTrace(dst, &run.Steps[i].Trace, staged)
+		dst = appendTrace(dst, &run.Steps[i], staged)
 	}
 	dst = append(dst, ']')
 	if run.State != nil {
@@ -56,6 +60,18 @@ func appendRun(dst []byte, run *eval.Run) []byte {
 		dst = append(dst, run.Receipts...)
 	}
 	return append(dst, "}\n"...)
+}
+
+// appendNoVerdict says why a run neither passed nor failed. What it changed is
+// not known as a whole.
+func appendNoVerdict(dst []byte, run *eval.Run) []byte {
+	dst = append(dst, `,"passed":null,"side_effect_count":null,`...)
+	if run.Unavailable == nil {
+		dst = append(dst, `"todo":`...)
+		return jsonvalue.AppendString(dst, run.Case.Todo)
+	}
+	dst = append(dst, `"could_not_run":`...)
+	return jsonvalue.AppendString(dst, cut(run.Unavailable.Reason, MaxValue))
 }
 
 func appendComma(dst []byte, index int) []byte {
@@ -78,16 +94,19 @@ func appendStep(dst []byte, step *eval.Step, staged bool) []byte {
 	dst = strconv.AppendBool(dst, step.OK())
 	dst = append(dst, `,"output":`...)
 	if step.OK() {
-		dst = append(dst, step.Output...)
+		dst = appendValue(dst, step.Output, step.Observed())
 	} else {
 		dst = append(dst, "null"...)
 	}
 	dst = append(dst, `,"error":`...)
-	dst = appendError(dst, step.Error)
+	dst = appendError(dst, step.Error, step.Observed())
 	dst = append(dst, `,"side_effects":`...)
 	dst = strconv.AppendInt(dst, int64(step.SideEffects), 10)
 	dst = append(dst, `,"replayed":`...)
 	dst = strconv.AppendBool(dst, step.Replayed)
+	if step.Reply != nil {
+		dst = appendReply(dst, step.Reply)
+	}
 	if staged {
 		dst = appendStaged(dst, step)
 	}
@@ -126,9 +145,12 @@ func appendStaged(dst []byte, step *eval.Step) []byte {
 	return append(dst, ']')
 }
 
-func appendError(dst []byte, e *tool.Error) []byte {
+func appendError(dst []byte, e *tool.Error, observed bool) []byte {
 	if e == nil {
 		return append(dst, "null"...)
+	}
+	if observed {
+		e = bounded(e)
 	}
 	dst = append(dst, `{"code":`...)
 	dst = jsonvalue.AppendString(dst, string(e.Code))
@@ -151,7 +173,7 @@ func appendError(dst []byte, e *tool.Error) []byte {
 	return append(dst, '}')
 }
 
-func appendGrade(dst []byte, g *eval.Grade) []byte {
+func appendGrade(dst []byte, g *eval.Grade, observed bool) []byte {
 	dst = append(dst, `{"name":`...)
 	dst = appendWord(dst, g.Name)
 	dst = append(dst, `,"passed":`...)
@@ -159,11 +181,12 @@ func appendGrade(dst []byte, g *eval.Grade) []byte {
 	dst = append(dst, `,"expected":`...)
 	dst = append(dst, g.Expected...)
 	dst = append(dst, `,"actual":`...)
-	dst = append(dst, g.Actual...)
+	dst = appendValue(dst, g.Actual, observed)
 	return append(dst, '}')
 }
 
-func appendTrace(dst []byte, t *tool.Trace, staged bool) []byte {
+func appendTrace(dst []byte, step *eval.Step, staged bool) []byte {
+	t := &step.Trace
 	dst = append(dst, `{"decisions":[`...)
 	for i, d := range t.Decisions {
 		dst = appendComma(dst, i)
@@ -184,6 +207,12 @@ func appendTrace(dst []byte, t *tool.Trace, staged bool) []byte {
 	if staged && t.Fault != "" {
 		dst = append(dst, `,"fault":`...)
 		dst = jsonvalue.AppendString(dst, t.Fault)
+	}
+	if step.Observed() {
+		dst = appendEffects(dst, step.Effects)
+	}
+	if t.ListChanged {
+		dst = append(dst, `,"tools_list_changed":true`...)
 	}
 	return append(dst, '}')
 }

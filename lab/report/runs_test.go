@@ -45,6 +45,7 @@ func decoded(t *testing.T, run *eval.Run) any {
 			"side_effects": number(step.SideEffects), "replayed": step.Replayed,
 		}
 		decodeStaged(run, &step, result)
+		decodeReply(&step, result)
 		results = append(results, result)
 		decisions := []any{}
 		for _, d := range step.Trace.Decisions {
@@ -57,9 +58,10 @@ func decoded(t *testing.T, run *eval.Run) any {
 		trace := map[string]any{
 			"decisions": decisions, "handler_ran": step.Trace.HandlerRan, "fingerprint": step.Trace.Fingerprint,
 		}
-		if run.Case.Stage != nil && step.Trace.Fault != "" {
+		if run.Case.Stage != nil && step.Effects == nil && step.Trace.Fault != "" {
 			trace["fault"] = decodedText(step.Trace.Fault)
 		}
+		decodeEffects(&step, trace)
 		traces = append(traces, trace)
 	}
 	for _, g := range run.Grades {
@@ -78,6 +80,15 @@ func decoded(t *testing.T, run *eval.Run) any {
 		"grades":            grades,
 		"trace":             traces,
 	}
+	if !run.Ran() {
+		line["passed"], line["side_effect_count"] = nil, nil
+	}
+	if run.Case.Todo != "" {
+		line["todo"] = decodedText(run.Case.Todo)
+	}
+	if run.Unavailable != nil {
+		line["could_not_run"] = decodedText(run.Unavailable.Reason)
+	}
 	if run.State != nil {
 		line["state"] = tree(t, run.State)
 	}
@@ -87,8 +98,39 @@ func decoded(t *testing.T, run *eval.Run) any {
 	return line
 }
 
+func decodeReply(step *eval.Step, result map[string]any) {
+	if step.Reply == nil {
+		return
+	}
+	reply := map[string]any{"is_error": step.Reply.IsError, "bytes": number(step.Reply.Bytes)}
+	if step.Reply.SchemaValid != nil {
+		reply["schema_valid"] = *step.Reply.SchemaValid
+	}
+	result["reply"] = reply
+}
+
+func decodeEffects(step *eval.Step, trace map[string]any) {
+	if step.Trace.ListChanged {
+		trace["tools_list_changed"] = true
+	}
+	if step.Effects == nil {
+		return
+	}
+	effects := []any{}
+	for _, e := range step.Effects {
+		effect := map[string]any{"resource": decodedText(e.Resource), "change": decodedText(e.Change)}
+		for name, size := range map[string]int64{"before_bytes": e.Before, "after_bytes": e.After} {
+			if size != 0 {
+				effect[name] = number(int(size))
+			}
+		}
+		effects = append(effects, effect)
+	}
+	trace["effects"] = effects
+}
+
 func decodeStaged(run *eval.Run, step *eval.Step, result map[string]any) {
-	if run.Case.Stage == nil {
+	if run.Case.Stage == nil || step.Effects != nil {
 		return
 	}
 	result["took_ms"] = number(int(step.Took.Milliseconds()))
@@ -162,6 +204,13 @@ func TestAppendRunRoundTrip(t *testing.T) {
 		name := jsonText(s)[:min(len(jsonText(s)), 40)]
 		runs["hostile "+name] = hostileRun(s)
 		runs["hostile and staged "+name] = stagedRun(s)
+		runs["hostile and outside "+name] = outsideRun(s)
+		lost := outsideRun(s)
+		lost.Grades, lost.Unavailable = nil, &tool.Unavailable{Surface: s, Reason: s, Detail: "a detail"}
+		runs["hostile and lost "+name] = lost
+		if s != "" {
+			runs["hostile and to do "+name] = &eval.Run{Strategy: s, Case: &dataset.Case{ID: s, Intent: s, Todo: s}}
+		}
 	}
 	for name, run := range runs {
 		t.Run(name, func(t *testing.T) {

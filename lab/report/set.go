@@ -189,6 +189,11 @@ func (s *Set) complete(c *eval.Comparison) error {
 	} else if _, err := s.failures.WriteString(noFailures); err != nil {
 		return writeError(err)
 	}
+	if c.CouldNotRun() > 0 {
+		if _, err := s.failures.Write(appendNotRun([]byte(notRunHead), c)); err != nil {
+			return writeError(err)
+		}
+	}
 	for _, r := range []struct {
 		name   string
 		render func(io.Writer, *eval.Comparison) error

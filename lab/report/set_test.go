@@ -45,7 +45,7 @@ func begun(t *testing.T, dir, id string) *Set {
 	t.Cleanup(set.Discard)
 	page := set.NewPage()
 	run := hostileRun(id)
-	page.Add(&eval.Pair{Case: run.Case, Baseline: *run, Candidate: *run})
+	page.Add(&eval.Pair{Case: run.Case, Baseline: run, Candidate: *run})
 	if err := set.Deliver(page); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestPublishOfRunsThatAllPassed(t *testing.T) {
 	run := hostileRun("fine")
 	run.Passed = true
 	page := set.NewPage()
-	page.Add(&eval.Pair{Case: run.Case, Baseline: *run, Candidate: *run})
+	page.Add(&eval.Pair{Case: run.Case, Baseline: run, Candidate: *run})
 	if err := set.Deliver(page); err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestDeliverTellsOfAFailedWrite(t *testing.T) {
 		file(set).Close()
 		page := set.NewPage()
 		run := hostileRun("two")
-		page.Add(&eval.Pair{Case: run.Case, Baseline: *run, Candidate: *run})
+		page.Add(&eval.Pair{Case: run.Case, Baseline: run, Candidate: *run})
 		if err := set.Deliver(page); err == nil || !strings.HasPrefix(err.Error(), "write reports: ") {
 			t.Errorf("%s: the error is %v", name, err)
 		}
@@ -301,7 +301,7 @@ func TestRowsAreTheFirstCases(t *testing.T) {
 	for batch := range 5 {
 		for i := range 30 {
 			run := hostileRun(fmt.Sprintf("case-%d", 30*batch+i))
-			page.Add(&eval.Pair{Case: run.Case, Baseline: *run, Candidate: *run})
+			page.Add(&eval.Pair{Case: run.Case, Baseline: run, Candidate: *run})
 		}
 		if err := set.Deliver(page); err != nil {
 			t.Fatal(err)

@@ -19,27 +19,44 @@ const MaxRows = 100
 // Row is a case in the text report.
 type Row struct {
 	Case               string
-	Baseline           string // pass or FAIL
+	Baseline           string // pass, FAIL or could not run; empty where there is none
 	Candidate          string
-	BaselineRefusedBy  string // a control, or a dash
+	BaselineRefusedBy  string // a control, or a dash; of a server outside, the last error
 	CandidateRefusedBy string
 }
 
 func newRow(pair *eval.Pair) Row {
-	return Row{
+	row := Row{
 		Case:               pair.Case.ID,
-		Baseline:           verdict(pair.Baseline.Passed),
-		Candidate:          verdict(pair.Candidate.Passed),
-		BaselineRefusedBy:  refusedBy(&pair.Baseline),
-		CandidateRefusedBy: refusedBy(&pair.Candidate),
+		Candidate:          verdict(&pair.Candidate),
+		CandidateRefusedBy: stoppedBy(&pair.Candidate),
 	}
+	if pair.Baseline != nil {
+		row.Baseline, row.BaselineRefusedBy = verdict(pair.Baseline), stoppedBy(pair.Baseline)
+	}
+	return row
 }
 
-func verdict(passed bool) string {
-	if passed {
+func verdict(run *eval.Run) string {
+	switch {
+	case !run.Ran():
+		return "could not run"
+	case run.Passed:
 		return "pass"
 	}
 	return "FAIL"
+}
+
+// stoppedBy says what ended the last call of a run: a control, or of a server
+// outside, whose controls nobody sees, its error.
+func stoppedBy(run *eval.Run) string {
+	switch {
+	case !run.Ran() || run.Observed() && run.Last().OK():
+		return "-"
+	case run.Observed():
+		return shownCode(run.Last())
+	}
+	return refusedBy(run)
 }
 
 // refusedBy says where the last call of a run ended before its handler's
@@ -55,27 +72,40 @@ func refusedBy(run *eval.Run) string {
 	return "-"
 }
 
-// Text writes the result for a terminal: four lines that scripts may rely on,
-// the metrics, the cases, and the checks of a gate that failed. Rows are the
-// first MaxRows cases.
+// Text writes the result for a terminal: lines that scripts may rely on (the
+// version, one a surface, the gate), the metrics, the cases, what could not run or
+// is still to do, and the checks of a gate that failed. Rows are the first MaxRows
+// cases.
 func Text(w io.Writer, c *eval.Comparison, rows []Row) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "version: %s\n", eval.Version)
-	for _, s := range []eval.Summary{c.Baseline, c.Candidate} {
-		fmt.Fprintf(out, "%s: %d / %d cases passed\n", Visible(s.Strategy), s.PassedCases, s.TotalCases)
+	metricHead, caseHead := []string{"metric"}, []string{"case"}
+	for _, s := range c.Summaries() {
+		name, notRun, stop := Visible(s.Strategy), "", "refused by"
+		if s.CouldNotRun > 0 {
+			notRun = fmt.Sprintf(", %d could not run", s.CouldNotRun)
+		}
+		if s.Foreign {
+			stop = "last error"
+		}
+		fmt.Fprintf(out, "%s: %d / %d cases passed%s\n", name, s.PassedCases, s.TotalCases, notRun)
+		metricHead, caseHead = append(metricHead, name), append(caseHead, name, stop)
 	}
 	fmt.Fprintf(out, "gate_passed: %t\n\n", c.GatePassed())
 
-	baseline, candidate := Visible(c.Baseline.Strategy), Visible(c.Candidate.Strategy)
 	table := newTable(out, tw.AlignLeft, tw.AlignRight, tw.AlignRight)
-	table.Header("metric", baseline, candidate)
-	for _, m := range metrics {
-		if err := table.Append(m.name, m.of(c.Baseline), m.of(c.Candidate)); err != nil {
+	table.Header(metricHead)
+	for _, m := range metricsOf(c) {
+		row := []string{m.name}
+		for _, s := range c.Summaries() {
+			row = append(row, m.of(s))
+		}
+		if err := table.Append(row); err != nil {
 			return err
 		}
 	}
 	for _, row := range operationRows(c) {
-		if err := table.Append(row.name+Visible(row.control), row.baseline, row.candidate); err != nil {
+		if err := table.Append(append([]string{row.name + Visible(row.control)}, row.values...)); err != nil {
 			return err
 		}
 	}
@@ -87,9 +117,13 @@ func Text(w io.Writer, c *eval.Comparison, rows []Row) error {
 	// One table serves for both, as a new one costs as much as the rest of it.
 	table.Reset()
 	table.Options(tablewriter.WithAlignment(tw.Alignment{tw.AlignLeft, tw.AlignLeft, tw.AlignLeft}))
-	table.Header("case", baseline, "refused by", candidate, "refused by")
+	table.Header(caseHead)
 	for _, r := range rows {
-		if err := table.Append(Visible(r.Case), r.Baseline, r.BaselineRefusedBy, r.Candidate, r.CandidateRefusedBy); err != nil {
+		row := []string{Visible(r.Case)}
+		if c.Baseline != nil {
+			row = append(row, r.Baseline, Visible(r.BaselineRefusedBy))
+		}
+		if err := table.Append(append(row, r.Candidate, Visible(r.CandidateRefusedBy))); err != nil {
 			return err
 		}
 	}
@@ -99,6 +133,8 @@ func Text(w io.Writer, c *eval.Comparison, rows []Row) error {
 	if more := c.Dataset.Cases - len(rows); more > 0 {
 		fmt.Fprintf(out, "and %s more, all of them in tool-runs.jsonl\n", counted(more, "case"))
 	}
+	textNotRun(out, c)
+	textTodo(out, c)
 	if !c.GatePassed() {
 		out.WriteString("\n")
 		for _, check := range c.Checks {
@@ -108,6 +144,38 @@ func Text(w io.Writer, c *eval.Comparison, rows []Row) error {
 		}
 	}
 	return out.Flush()
+}
+
+// maxReasons is how many runs that could not run the text report tells one by
+// one: a server that is down says the same of every case.
+const maxReasons = 20
+
+func textNotRun(out *bufio.Writer, c *eval.Comparison) {
+	count := c.CouldNotRun()
+	if count == 0 {
+		return
+	}
+	fmt.Fprintf(out, "\n%s could not run:\n", counted(count, "run"))
+	listed := c.NotRun[:min(len(c.NotRun), maxReasons)]
+	for _, n := range listed {
+		fmt.Fprintf(out, "  %s on %s: %s\n", Visible(n.Strategy), Visible(n.CaseID), Visible(cut(n.Reason, maxShown)))
+	}
+	if more := count - len(listed); more > 0 {
+		fmt.Fprintf(out, "  and %d more, all of them in tool-runs.jsonl\n", more)
+	}
+}
+
+func textTodo(out *bufio.Writer, c *eval.Comparison) {
+	if c.Dataset.Todo == 0 {
+		return
+	}
+	fmt.Fprintf(out, "\n%s still to do:\n", counted(c.Dataset.Todo, "case"))
+	for _, t := range c.Todo {
+		fmt.Fprintf(out, "  %s: %s\n", Visible(t.CaseID), Visible(t.Reason))
+	}
+	if more := c.Dataset.Todo - len(c.Todo); more > 0 {
+		fmt.Fprintf(out, "  and %d more, all of them in tool-runs.jsonl\n", more)
+	}
 }
 
 // newTable returns a table that leaves its cells as they are: no upper-casing

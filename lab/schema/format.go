@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// formats are the formats that are checked, each by its own grammar. A format
-// that is not here is refused at load: a text must not seem to be checked
-// when nothing looks at it.
+// formats are the formats that are checked, each by its own grammar, by both
+// engines. A format that is not here is refused in a schema of our own: a text
+// must not seem to be checked when nothing looks at it.
 var formats = map[string]func(string) bool{
 	"date-time":             isDateTime,     // RFC 3339, 5.6
 	"date":                  isDate,         // full-date

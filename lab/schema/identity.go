@@ -10,7 +10,7 @@ import (
 
 // Limits of what the second engine looks through once more for each subschema.
 const (
-	maxResources = 200
+	maxResources = 100
 	maxPointers  = 4 << 20 // bytes of the JSON Pointers to all subschemas
 )
 
@@ -169,18 +169,12 @@ func (c *checker) name(n *node, name string) error {
 	return nil
 }
 
-// join resolves a reference. Unlike net/url, it keeps to a base like
-// urn:uuid:….
 func join(base *url.URL, reference string) (*url.URL, error) {
 	parsed, err := url.Parse(reference)
 	if err != nil {
 		return nil, err
 	}
-	resolved := base.ResolveReference(parsed)
-	if !parsed.IsAbs() && base.Opaque != "" {
-		resolved.Opaque = base.Opaque
-	}
-	return resolved, nil
+	return base.ResolveReference(parsed), nil
 }
 
 // again reports whether a $schema below the root only repeats that of the
@@ -206,12 +200,10 @@ func (c *checker) places(known map[string]*node, at string, n *node) (bytes int)
 	known[at] = n
 	bytes = len(at)
 	for _, e := range n.edges {
-		below, written := at+"/"+escape(e.keyword), n.at+"/"+escape(e.keyword)
-		if e.keyword == "propertyNames" {
-			written = n.at + "/" + ownNames
-		}
+		keyword, token := c.written(e)
+		below, written := at+"/"+escape(e.keyword), n.at+"/"+escape(keyword)
 		if form(e) != alone {
-			below, written = below+"/"+escape(e.token), written+"/"+escape(e.token)
+			below, written = below+"/"+escape(e.token), written+"/"+escape(token)
 		}
 		e.to.at, e.to.role = written, e.keyword
 		if bytes > maxPointers {
@@ -220,6 +212,20 @@ func (c *checker) places(known map[string]*node, at string, n *node) (bytes int)
 		bytes += c.places(known, below, e.to)
 	}
 	return bytes
+}
+
+// written is where the engine's document has what a keyword holds. A draft's
+// $defs go beside its definitions, under names that cannot meet.
+func (c *checker) written(e edge) (keyword, token string) {
+	switch {
+	case e.keyword == "propertyNames":
+		return ownNames, ""
+	case e.keyword == "$defs" && c.draft&drafts != 0:
+		return "definitions", "$" + e.token
+	case e.keyword == "definitions" && c.draft&drafts != 0:
+		return "definitions", "_" + e.token
+	}
+	return e.keyword, e.token
 }
 
 // lead resolves every reference of a document for the second engine, and

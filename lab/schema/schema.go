@@ -1,49 +1,68 @@
 // Package schema compiles JSON Schema documents and validates values against
 // them.
 //
-// Start with [Compile]; [Schema.Validate] takes a tree from jsonvalue.Decode
+// Start with [Compile] for a schema of our own and [CompileForeign] for one that
+// somebody else wrote; [Schema.Validate] takes a tree from jsonvalue.Decode
 // and lists every violation as JSON Pointer, keyword and message.
 //
-// One invariant: a value is never accepted wrongly. What the engine behind
-// this package gets wrong, does not know or cannot do in bounded time is
-// refused when the schema is compiled, or put right; the error tells an
-// invalid schema from one that is not supported here. A check takes about a
-// second at most, and no file or address is ever opened.
+// One invariant: a value is never accepted wrongly. What the engines behind
+// this package get wrong, do not know or cannot do in bounded time is refused
+// when the schema is compiled, or put right; the error tells an invalid schema
+// from one that is not supported here. A check takes about a second at most,
+// and no file or address is ever opened.
 //
 // It is not a formatter, a generator or a fetcher of schemas: a reference
 // that leaves the document is refused.
 //
 // # Schemas
 //
-// The dialects are draft-04, draft-06 and draft-07, by $schema; without one,
-// draft-07. The keywords are those of the table in keyword.go. Annotations are
-// allowed and checked for their shape only. Not supported are other dialects
-// and keywords, identities below the root, anchors, keywords beside $ref,
-// numbers in const and enum that a double cannot hold, patterns that have no
-// equal in RE2, and formats other than those listed in format.go.
+// The dialects are draft-04, draft-06, draft-07, 2019-09 and 2020-12, by
+// $schema. Without one, a schema of our own is of draft-07, and a foreign one
+// of what the caller names: with MCP, 2020-12. The keywords are those of the
+// table in keyword.go. Annotations are checked for their shape only.
 //
-// Those formats are asserted in every draft, on strings only, each by the
+// Two engines stand behind the one door. gojsonschema takes our own schemas of
+// the drafts and the foreign ones of the drafts that hold nothing it cannot do:
+// it is faster. santhosh-tekuri/jsonschema takes 2019-09, 2020-12 and what else
+// foreign schemas hold in the drafts: identities below the root, anchors,
+// keywords beside $ref (which the drafts ignore), and numbers in const and enum
+// that a double cannot hold, which it compares exactly. It gets a document of
+// this package's making, never the original, and is bounded by the same budget.
+//
+// In a schema of our own, a keyword or a format that is not known is refused:
+// it must not seem to be checked. In a foreign one it is an annotation, as JSON
+// Schema has it. Never supported are other dialects, references that leave the
+// document or lead into a keyword that is not known, a metaschema's own
+// vocabularies, and patterns that have no equal in RE2.
+//
+// The formats are asserted in every dialect, on strings only, each by the
 // grammar of its RFC: date-time, date, time, email, hostname, ipv4, ipv6,
 // uri, uri-reference, uuid, json-pointer and relative-json-pointer. Patterns
-// match by code point, with ECMA 262's white space and line ends.
+// match by code point, with ECMA 262's white space and line ends. Content
+// (contentEncoding, contentSchema) is never looked at.
 //
 // 1.0 is an integer in every draft, as draft-06 made it; the letter of
-// draft-04 is that its text has no fraction.
+// draft-04 is that its text has no fraction. Since 2019-09, definitions and
+// dependencies are deprecated and still mean what they meant; many a foreign
+// schema of a draft has $defs, which mean the same as definitions there.
 //
 // # Violations
 //
-// The place of required, dependencies, additionalProperties and propertyNames
-// is the object, and the message names the property. A value of a wrong type
-// gets no violation but that. A failing anyOf, oneOf, not or contains is one
-// violation; what its branches would say is not told. Those of allOf, then and
-// else are told as if they stood in the schema itself. A schema that is false
-// has the keyword "false". Messages hold values of the schema and keys of the
-// data, never values of the data.
+// Both engines' findings are told in one form and one set of words. The place
+// of required, the dependencies, additionalProperties, propertyNames and of
+// what is unevaluated is the object or array, and the message names the
+// property. A value of a wrong type gets no violation but that. A failing
+// anyOf, oneOf, not or contains is one violation; what its branches would say
+// is not told. Those of allOf, then, else and references are told as if they
+// stood in the schema itself. What is unevaluated is told only where nothing
+// else is wrong, because what fails has evaluated nothing. A schema that is
+// false has the keyword "false". Messages hold values of the schema and keys of
+// the data, never values of the data.
 //
-// Where a schema has const, enum or uniqueItems, a number that a double cannot
-// hold is a violation wherever it stands, with the keyword "schema", and the
-// only kind that is told. So is a value too large to be checked in time, with
-// the place of the whole.
+// Where gojsonschema is asked for const, enum or uniqueItems, a number that a
+// double cannot hold is a violation wherever it stands, with the keyword
+// "schema", and the only kind that is told. So is, with both engines, a value
+// too large to be checked in time, with the place of the whole.
 package schema
 
 import (

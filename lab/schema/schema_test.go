@@ -70,9 +70,9 @@ func TestPointersAreExact(t *testing.T) {
 func TestMessagesHoldNoValueOfTheData(t *testing.T) {
 	for _, e := range table(t) {
 		for _, draft := range e.Drafts {
-			s := compile(t, e.in(draft))
+			s, second := compile(t, e.in(draft)), compileSecond(t, e.in(draft))
 			for _, value := range []string{`"SECRET-%!s(MISSING)"`, `["SECRET"]`, `{"a":"SECRET","b":["SECRET"],"abc":"SECRET"}`, `8675309.25`} {
-				for _, v := range s.Validate(decode(t, value)) {
+				for _, v := range slices.Concat(s.Validate(decode(t, value)), second.Validate(decode(t, value))) {
 					if text := v.Message; strings.Contains(text, "SECRET") || strings.Contains(text, "8675309") {
 						t.Errorf("%s tells %s: %s", e.Schema, value, text)
 					}
@@ -135,11 +135,13 @@ func TestNumbersBeyondDoubles(t *testing.T) {
 func TestForeignValues(t *testing.T) {
 	loop := []any{nil}
 	loop[0] = loop
-	for _, value := range []any{1, 1.5, "a"[0], []string{"a"}, map[string]int{}, struct{}{}, json.RawMessage("1"), []any{1}, map[string]any{"a": 1.5}, loop, json.Number("x"), json.Number("")} {
+	for _, value := range []any{1, 1.5, "a"[0], []string{"a"}, map[string]int{}, struct{}{}, json.RawMessage("1"), []any{1}, map[string]any{"a": 1.5}, loop, json.Number("x"), json.Number(""),
+		json.Number("1e1000000000"), json.Number("1E-0099999"), json.Number(repeat("9", 1_000_000))} {
 		for _, schema := range []string{`{}`, `{"type":"string"}`, `{"type":"number"}`, `{"const":1}`, `{"multipleOf":2}`} {
-			got := compile(t, schema).Validate(value)
-			if len(got) != 1 {
-				t.Errorf("%s on %T: %v", schema, value, got)
+			for _, s := range []*Schema{compile(t, schema), compileForeign(t, schema)} {
+				if got := s.Validate(value); len(got) != 1 || got[0].Keyword != refused {
+					t.Errorf("%s on %T: %v", schema, value, got)
+				}
 			}
 		}
 	}

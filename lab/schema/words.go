@@ -91,6 +91,8 @@ func cut(s string) string {
 
 func either(choices []string) string {
 	switch n := len(choices); {
+	case n == 0:
+		return "one of no values"
 	case n > maxChoice:
 		return "one of " + strings.Join(choices[:maxChoice], ", ") + " or " + strconv.Itoa(n-maxChoice) + " others"
 	case n > 2:

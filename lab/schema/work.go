@@ -17,6 +17,7 @@ const (
 	costCompare     = 10  // one value inside of one that is compared
 	costBytes       = 64  // so many bytes copied or compared are one unit
 	costSteps       = 8   // so many steps of a pattern's program are one unit
+	costHere        = 16  // so many schemas at one place, each compared with the next, are one unit
 	costPath        = 256 // so many bytes of a path cost a finding its price once more
 	costPattern     = 50  // compiling a pattern, and each step of its program
 	costPatternStep = 2
@@ -87,7 +88,7 @@ func (x *extent) add(value any, compare bool, depth int) {
 	case string:
 		x.bytes += len(v)
 	case json.Number:
-		if v == "" || v[0] != '-' && (v[0] < '0' || v[0] > '9') {
+		if v == "" || v[0] != '-' && (v[0] < '0' || v[0] > '9') || beyond(v) {
 			x.foreign = true
 			return
 		}
@@ -122,6 +123,17 @@ func (x *extent) add(value any, compare bool, depth int) {
 	}
 }
 
+// beyond reports whether a number is larger than any that was decoded: written
+// out, a large exponent takes all the memory there is.
+func beyond(literal json.Number) bool {
+	if len(literal) <= 5 {
+		return false
+	}
+	at := strings.LastIndexAny(string(literal), "eE")
+	exponent := strings.TrimLeft(string(literal[at+1:]), "+-0")
+	return len(literal) > 3*jsonvalue.MaxDigits || at >= 0 && len(exponent) > 3
+}
+
 // digits bounds how long a number is when it is written out.
 func digits(literal json.Number) int {
 	if len(literal) > 2 && strings.ContainsAny(string(literal), "eE") {
@@ -137,6 +149,7 @@ type meter struct {
 	left     int
 	leftover bool        // the second engine keeps lists of what is unevaluated
 	depth    int         // schemas on the way
+	here     int         // those of them at the same place of the data
 	way      []*resource // the resources that the way has come into
 }
 
@@ -156,7 +169,8 @@ func (m *meter) visit(n *node, value any, path int) bool {
 		return false
 	}
 	m.depth++
-	defer func() { m.depth-- }()
+	m.here++
+	defer func() { m.depth--; m.here-- }()
 	if n.resource != nil && (len(m.way) == 0 || m.way[len(m.way)-1] != n.resource) {
 		m.way = append(m.way, n.resource)
 		defer func() { m.way = m.way[:len(m.way)-1] }()
@@ -172,7 +186,7 @@ func (m *meter) visit(n *node, value any, path int) bool {
 	if n.always != nil || n.kinds != 0 && n.kinds&kind == 0 {
 		return m.spend(costFinding * at)
 	}
-	cost := (n.upkeep+n.extra[slot(kind)])*at + len(n.edges)/4
+	cost := (n.upkeep+n.extra[slot(kind)])*at + len(n.edges)/4 + m.here/costHere
 	switch v := value.(type) {
 	case string:
 		cost += len(v)/costBytes + len(v)*n.pattern.size/costSteps
@@ -230,10 +244,17 @@ func (m *meter) visit(n *node, value any, path int) bool {
 		}
 	}
 	for _, j := range n.jumps {
-		if !m.spend(costVisit+len(m.way)) || !m.visit(m.target(n, j), value, path) {
+		cost := costVisit
+		if j.again || j.dynamic != "" {
+			cost += m.depth // the engine looks at every schema on the way
+		}
+		if !m.spend(cost) || !m.visit(m.target(n, j), value, path) {
 			return false
 		}
 	}
+	here := m.here
+	m.here = 0
+	defer func() { m.here = here }()
 	switch v := value.(type) {
 	case []any:
 		return m.items(n, v, tuple, path+4)

@@ -97,6 +97,7 @@ func TestClientConfigFaults(t *testing.T) {
 		{"variable", of(`{"command": "a", "env": {"A": "${ABSENT}${env:X}"}}`), "a",
 			"2:31: mcpServers.a.env.A: the environment has no ABSENT; ${ABSENT:-default} would give it a default\n2:31: mcpServers.a.env.A: a variable is written ${NAME} or ${NAME:-default}; $${ writes ${ as it is"},
 		{"comments", "{\n// a comment\n\"mcpServers\": {}}", "a", "2:1: file: is not JSON: invalid character '/' at start of value"},
+		{"place behind escapes", of(`{"env": {"A": "\n\n\n"}, "command": 1}`), "a", "2:37: mcpServers.a.command: must be a string, not a number"},
 		{"half a character", of(`{"command": "\ud83ds3cr3t"}`), "a", "2:14: file: is not JSON: invalid surrogate pair in string"},
 	}
 	for _, tt := range tests {

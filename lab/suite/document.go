@@ -117,10 +117,10 @@ func parse(text []byte) (first, second *yaml.Node, err error) {
 // So the lines that are YAML without the rest are looked for: the mistake is in
 // the next one, or in what begins there.
 func diagnose(text []byte, err error) (line, column int, reason string) {
-	if trimmed := bytes.TrimLeft(text, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' {
-		// Most likely it is JSON, all of which is one flow mapping.
+	if likeJSON.Match(text) {
+		// All of it is one flow mapping, of which the library tells little.
 		var syntax *jsonvalue.SyntaxError
-		if _, bad := jsonvalue.Decode(text); errors.As(bad, &syntax) && !commented(text) {
+		if _, bad := jsonvalue.Decode(text); errors.As(bad, &syntax) {
 			line, column = position(text, int(syntax.Offset))
 			return line, column, "is not JSON: " + excerpt.ReplaceAllString(syntax.Reason, "")
 		}
@@ -146,9 +146,10 @@ func diagnose(text []byte, err error) (line, column int, reason string) {
 var excerpt = regexp.MustCompile("(?s) `.*`")
 
 // maxReparsed bounds how many bytes of a faulty text are parsed again.
-const maxReparsed = 2 << 20
+const maxReparsed = 512 << 10
 
-func commented(text []byte) bool { return bytes.Contains(text, []byte("#")) }
+// likeJSON is how JSON begins, comments that do not belong there included.
+var likeJSON = regexp.MustCompile(`^\s*\{\s*["/]`)
 
 // reach is the line that the parser has come to when it meets a mistake.
 func reach(text []byte) int {

@@ -91,7 +91,7 @@ func expand(text string, env func(string) (string, bool), sandbox sandboxUse) (s
 func lookup(name, fallback string, env func(string) (string, bool)) (value, reason string) {
 	value, set := env(name)
 	switch {
-	case value == "" && fallback != "":
+	case (!set || value == "") && fallback != "":
 		return strings.TrimPrefix(fallback, ":-"), ""
 	case !set:
 		return "", fmt.Sprintf("the environment has no %s; ${%s:-default} would give it a default", name, name)

@@ -122,7 +122,7 @@ func TestExpandTellsNoValue(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	known := []string{"command", "env", "url", "headers", "baseline"}
+	known := []string{"command", "env", "url", "headers", "baseline", "FILES"}
 	tests := []struct{ name, want string }{
 		{"command", "command"},
 		{"comand", "command"},
@@ -138,6 +138,7 @@ func TestNearest(t *testing.T) {
 		{"e", ""},
 		{"uri", "url"},
 		{"base_line", "baseline"},
+		{"files", "FILES"},
 		{"", ""},
 		{strings.Repeat("command", 10), ""},
 	}

@@ -241,8 +241,6 @@ func (r *reader) compared(root place, seen map[string]place, s *Suite) {
 		case given && role.name != "" && !slices.Contains(names, role.name):
 			r.fault(at, "no such surface"+instead(at.node.Value, names, "the surfaces are"))
 			known = false
-		case given && role.name == "":
-			known = false // and has its fault
 		}
 	}
 	_, baseline := seen["baseline"]

@@ -48,8 +48,8 @@ func folder(t *testing.T, text string) (dir, file string) {
 	return dir, file
 }
 
-// read reads a text as a suite file. Paths and faults are told relative to its
-// folder.
+// read reads a text as a suite file. Its folder is called DIR, and left out of
+// faults and cases.
 func read(t *testing.T, text string) (*suite.Suite, string) {
 	t.Helper()
 	dir, file := folder(t, text)
@@ -69,14 +69,14 @@ func read(t *testing.T, text string) (*suite.Suite, string) {
 	}
 	for i := range s.Surfaces {
 		surface := &s.Surfaces[i]
-		surface.Sandbox.Seed = strings.TrimPrefix(surface.Sandbox.Seed, dir+"/")
+		surface.Sandbox.Seed = strings.Replace(surface.Sandbox.Seed, dir, "DIR", 1)
 		for k, effect := range surface.Effects {
 			switch e := effect.(type) {
 			case suite.Directory:
-				e.Path = strings.TrimPrefix(e.Path, dir+"/")
+				e.Path = strings.Replace(e.Path, dir, "DIR", 1)
 				surface.Effects[k] = e
 			case suite.SQLite:
-				e.Path = strings.TrimPrefix(e.Path, dir+"/")
+				e.Path = strings.Replace(e.Path, dir, "DIR", 1)
 				surface.Effects[k] = e
 			case suite.Call:
 				if strings.Contains(string(e.Arguments), string(raw)) {
@@ -104,7 +104,7 @@ timeout: 10s
 `
 
 func TestRead(t *testing.T) {
-	files := suite.Sandbox{Seed: "files"}
+	files := suite.Sandbox{Seed: "DIR/files"}
 	directory := []suite.Effect{suite.Directory{Path: "${SANDBOX}"}}
 	tests := []struct {
 		name, text string
@@ -175,9 +175,9 @@ surfaces:
 				{"http": {"url": "${MISSING:-https://example.com}", "headers": {"X-Key": "${TOKEN}"}}},
 				{"command": ["cat", "${SANDBOX}/state.json"]}]}`, suite.Suite{
 			Surfaces: []suite.Surface{{Name: "s", Server: suite.Server{Command: []string{"s"}}, Effects: []suite.Effect{
-				suite.Directory{"state", []string{"*.log", "cache"}},
+				suite.Directory{"DIR/state", []string{"*.log", "cache"}},
 				suite.SQLite{"${SANDBOX}/db.sqlite"},
-				suite.SQLite{"db.sqlite"},
+				suite.SQLite{"DIR/db.sqlite"},
 				suite.Call{"read_graph",
 					json.RawMessage(`{"z":9007199254740993,"a":[1.50,-0,1e3,true,false,null,"12","yes","2024-01-01","<&>","${SANDBOX}/x","${TOKEN}","\u0000\"",{},[]],"${TOKEN}":1E400}`),
 					&suite.Server{
@@ -232,7 +232,7 @@ func TestReadFromElsewhere(t *testing.T) {
 	if err := os.Mkdir(odd, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	text := "version: 1\nsurfaces: {s: {mcp: {command: [s]}}}\ncases: [../cases/*.jsonl, '*.yaml']\nsandbox: {seed: ../files}\neffects: {directory: " + dir + "/x/}\n"
+	text := "version: 1\nsurfaces: {s: {mcp: {command: [s]}}}\ncases: [../cases/*.jsonl, '*.yaml', '" + dir + "/cases/*.txt']\nsandbox: {seed: ../files}\neffects: {directory: " + dir + "/x/}\n"
 	if err := os.WriteFile(filepath.Join(odd, "lab.yaml"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestReadFromElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"../cases/a.jsonl", "../cases/b.jsonl", "lab.yaml"}, got.Cases); diff != "" {
+	if diff := cmp.Diff([]string{"../cases/a.jsonl", "../cases/b.jsonl", "lab.yaml", dir + "/cases/c.txt"}, got.Cases); diff != "" {
 		t.Error(diff)
 	}
 	t.Chdir(dir)
@@ -249,7 +249,7 @@ func TestReadFromElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"cases/a.jsonl", "cases/b.jsonl", "a[b]*c/lab.yaml"}, got.Cases); diff != "" {
+	if diff := cmp.Diff([]string{"cases/a.jsonl", "cases/b.jsonl", "a[b]*c/lab.yaml", dir + "/cases/c.txt"}, got.Cases); diff != "" {
 		t.Error(diff)
 	}
 	want := suite.Surface{"s", suite.Server{Command: []string{"s"}}, suite.Sandbox{"files"}, []suite.Effect{suite.Directory{Path: dir + "/x"}}}

@@ -105,6 +105,7 @@ var Known = []struct{ Name, Does string }{
 	{"cut", "closes the connection in the middle of a body"},
 	{"slow-headers", "waits ARG ms before it answers"},
 	{"sse", "answers with server-sent events"},
+	{"sse-prime", "begins a stream of events with one of an id and no data, as revision 2025-11-25 has it"},
 	{"sse-endless", "answers with events that never end and are no answer"},
 	{"token", "answers 401 unless the request bears the token ARG"},
 	{"no-session", "gives no session id"},

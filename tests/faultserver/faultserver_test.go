@@ -575,3 +575,27 @@ func TestParseFault(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryFaultIsAsked fails where a name in the list switches nothing.
+func TestEveryFaultIsAsked(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var source strings.Builder
+	for _, file := range files {
+		if file == "fault.go" || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source.Write(text)
+	}
+	for _, k := range Known {
+		if !strings.Contains(source.String(), `"`+k.Name+`"`) {
+			t.Errorf("%s does nothing", k.Name)
+		}
+	}
+}

@@ -118,7 +118,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, in incoming) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	out := &response{server: s, w: w, number: in.number, sse: s.has("sse", in.number)}
+	out := &response{server: s, w: w, number: in.number, sse: s.has("sse", in.number) || s.has("sse-prime", in.number)}
 	if s.has("sse-endless", in.number) && in.number > 0 {
 		out.sse = true
 		flood(r.Context(), 0, logLine(), out.notify)
@@ -182,6 +182,9 @@ func (w *response) begin() {
 	}
 	w.w.Header().Set("Content-Type", kind)
 	w.w.WriteHeader(http.StatusOK)
+	if w.sse && w.server.has("sse-prime", w.number) {
+		fmt.Fprint(w.w, "id: first\ndata: \n\n")
+	}
 	w.flush()
 }
 

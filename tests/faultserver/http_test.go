@@ -40,6 +40,7 @@ func TestHTTP(t *testing.T) {
 	}{
 		{"", 200, "application/json", said, false},
 		{"sse", 200, "text/event-stream", "event: message\ndata: " + said + "\n\n", false},
+		{"sse-prime", 200, "text/event-stream", "id: first\ndata: \n\nevent: message\ndata: " + said + "\n\n", false},
 		{"status:403", 403, "text/plain; charset=utf-8", "the upstream is not well", false},
 		{"status:503@1", 503, "text/plain; charset=utf-8", "the upstream", false},
 		{"status:503@2", 200, "application/json", said, false},
@@ -137,5 +138,45 @@ func TestHTTPSessions(t *testing.T) {
 	}
 	if s.Calls() != 3 {
 		t.Errorf("%d calls", s.Calls())
+	}
+}
+
+// TestHTTPStreams are what a GET is answered with.
+func TestHTTPStreams(t *testing.T) {
+	for _, test := range []struct {
+		fault string
+		code  int
+		least int // bytes, of a stream that ends or is cut off there
+		ends  bool
+	}{
+		{"no-get", 405, 0, true},
+		{"get-end", 200, 0, true},
+		{"get-flood:0", 200, 2 * megabyte, false},
+	} {
+		server := httptest.NewServer(New(Options{Faults: Faults(test.fault)}))
+		opened, _, err := post(t, server.Client(), server.URL, "", initialize)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set(sessionHeader, opened.Header.Get(sessionHeader))
+		response, err := server.Client().Do(request)
+		if err != nil || response.StatusCode != test.code {
+			t.Fatalf("%s: %v %+v", test.fault, err, response)
+		}
+		if n, err := io.CopyN(io.Discard, response.Body, int64(test.least)); err != nil {
+			t.Errorf("%s: %d bytes, %v", test.fault, n, err)
+		}
+		if test.ends {
+			if _, err := io.Copy(io.Discard, response.Body); err != nil {
+				t.Errorf("%s: %v", test.fault, err)
+			}
+		}
+		response.Body.Close()
+		server.CloseClientConnections()
+		server.Close()
 	}
 }

@@ -132,13 +132,13 @@ func (p *peer) run(ctx context.Context, name string, raw json.RawMessage) (resul
 	case "echo_text":
 		return say(a.Text), true
 	case "blocks":
-		texts := make([]string, a.Count)
+		texts := make([]string, max(a.Count, 0))
 		for i := range texts {
 			texts[i] = "block " + strconv.Itoa(i+1)
 		}
 		return say(texts...), true
 	case "big":
-		return say(strings.Repeat("x", a.Bytes)), true
+		return say(strings.Repeat("x", max(a.Bytes, 0))), true
 	case "number":
 		return structured(json.RawMessage(`{"value":9007199254740993}`)), true
 	case "fail":

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package probe
+
+const openOnly = 0

@@ -1,0 +1,239 @@
+package report
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agentlab/lab/dataset"
+	"agentlab/lab/eval"
+	"agentlab/lab/tool"
+)
+
+// outsideRun is a hostile run on a server outside, of a case that stages
+// something, of which such a server knows nothing.
+func outsideRun(s string) *eval.Run {
+	run := stagedRun(s)
+	run.State, run.Receipts = nil, nil
+	valid := len(s)%2 == 0
+	for i := range run.Steps {
+		step := &run.Steps[i]
+		step.Took, step.ReplacedBy, step.Attempts = 0, "", nil
+		step.Effects = []tool.Effect{}
+		step.Reply = &tool.Reply{IsError: !step.OK(), Texts: []string{s}, Bytes: len(s)}
+		step.Trace.ListChanged = i == 1
+	}
+	run.Steps[0].Reply.SchemaValid = &valid
+	run.Steps[1].Effects = []tool.Effect{{Resource: s, Change: s}, {Resource: s, Change: tool.Changed, Before: 1, After: 2}, {Change: tool.Removed, Before: -3}}
+	return run
+}
+
+// markup are the kinds of elements that no text may become.
+var markup = []string{
+	"Link", "AutoLink", "Image", "RawHTML", "HTMLBlock", "Emphasis", "Strikethrough", "CodeBlock", "FencedCodeBlock",
+	"Blockquote", "ThematicBreak", "FootnoteLink", "FootnoteList",
+}
+
+func TestFailuresMarkdownOfServersShowsHostileTextsAsTexts(t *testing.T) {
+	for _, s := range hostile {
+		dir := t.TempDir()
+		set, err := Create(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := set.NewPage()
+		failed := outsideRun(s)
+		lost := &eval.Run{Strategy: s, Case: failed.Case, Unavailable: &tool.Unavailable{Surface: s, Reason: s, Detail: "a detail"}}
+		page.Add(&eval.Pair{Case: failed.Case, Baseline: failed, Candidate: *lost})
+		if err := set.Deliver(page); err != nil {
+			t.Fatal(err)
+		}
+		c := foreignComparison(s)
+		if err := set.Publish(c); err != nil {
+			t.Fatal(err)
+		}
+		source, err := os.ReadFile(filepath.Join(dir, FailuresFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := kinds(source)
+		for _, kind := range markup {
+			if got[kind] > 0 {
+				t.Errorf("%q became a %s in:\n%s", s, kind, source)
+			}
+		}
+		// A failed run and one that could not run; a grade, a proposal and what changed.
+		if got["Table"] != 2 || got["TableRow"] != 2 || got["TableCell"] != 10+6 || got["Heading"] != 3 || got["ListItem"] != 3 {
+			t.Errorf("%q: %v in:\n%s", s, got, source)
+		}
+		if strings.Contains(string(source), "a detail") {
+			t.Errorf("%q: a detail is told", s)
+		}
+	}
+}
+
+// foreignComparison is a comparison with servers in which everything is called s.
+func foreignComparison(s string) *eval.Comparison {
+	c := comparisonOf(s, "plain")
+	c.Baseline.Foreign, c.Baseline.CouldNotRun, c.Baseline.CatalogUnknown = true, 2, true
+	c.Dataset.Todo = 2
+	c.NotRun = []eval.NotRun{{CaseID: s, Strategy: s, Unavailable: &tool.Unavailable{Reason: s, Detail: "a detail"}}}
+	c.Todo = []eval.Todo{{CaseID: s, Reason: s}}
+	return c
+}
+
+func TestComparisonMarkdownOfServersShowsHostileTextsAsTexts(t *testing.T) {
+	for _, s := range hostile {
+		var source bytes.Buffer
+		if err := ComparisonMarkdown(&source, foreignComparison(s)); err != nil {
+			t.Fatal(err)
+		}
+		got := kinds(source.Bytes())
+		for _, kind := range markup {
+			if allowed := map[string]int{"Emphasis": 1}[kind]; got[kind] > allowed {
+				t.Errorf("%q became a %s in:\n%s", s, kind, &source)
+			}
+		}
+		if got["Heading"] != 6 || got["Table"] != 2 || got["TableRow"] != 7 || got["List"] != 5 || got["ListItem"] != 10 {
+			t.Errorf("%q: %v in:\n%s", s, got, &source)
+		}
+		text := textOf(t, foreignComparison(s), nil)
+		for line := range strings.Lines(text) {
+			if strings.ContainsFunc(strings.TrimSuffix(line, "\n"), invisible) {
+				t.Errorf("a terminal would obey %q", line)
+			}
+		}
+		want := "\n2 runs could not run:\n  " + Visible(s) + " on " + Visible(s) + ": " + Visible(cut(s, maxShown)) + "\n  and 1 more, all of them in tool-runs.jsonl\n" +
+			"\n2 cases still to do:\n  " + Visible(s) + ": " + Visible(s) + "\n  and 1 more, all of them in tool-runs.jsonl\n"
+		if !strings.Contains(text, want) {
+			t.Errorf("%q: no %q in\n%s", s, want, text)
+		}
+	}
+}
+
+func TestUnknownCatalog(t *testing.T) {
+	c := foreignComparison("a server")
+	if got, want := catalogCost(c), "What a model is sent by `a server` is not known, as it could not be asked."; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	var text bytes.Buffer
+	if err := ComparisonJSON(&text, c); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), `"model_schema_bytes": null`) || !strings.Contains(text.String(), `"could_not_run": 2,`) {
+		t.Errorf("not null in\n%s", &text)
+	}
+}
+
+// A row says of each run what became of it.
+func TestRowsOfServers(t *testing.T) {
+	failed := outsideRun("code \x1b")
+	passed := outsideRun("x")
+	passed.Passed, passed.Steps = true, passed.Steps[:1]
+	lost := &eval.Run{Case: failed.Case, Unavailable: new(tool.Unavailable)}
+	long := outsideRun(strings.Repeat("é", 100))
+	for _, test := range []struct {
+		run           *eval.Run
+		verdict, stop string
+	}{
+		{failed, "FAIL", "code \x1b"},
+		{passed, "pass", "-"},
+		{lost, "could not run", "-"},
+		{long, "FAIL", strings.Repeat("é", 30) + "…"},
+	} {
+		row := newRow(&eval.Pair{Case: test.run.Case, Candidate: *test.run})
+		if diff := cmp.Diff(Row{Case: test.run.Case.ID, Candidate: test.verdict, CandidateRefusedBy: test.stop}, row); diff != "" {
+			t.Errorf("alone (-want +got):\n%s", diff)
+		}
+		row = newRow(&eval.Pair{Case: test.run.Case, Baseline: test.run, Candidate: *test.run})
+		if row.Baseline != test.verdict || row.BaselineRefusedBy != test.stop {
+			t.Errorf("both: %+v", row)
+		}
+	}
+	c := foreignComparison("s")
+	text := textOf(t, c, []Row{{"c", "FAIL", "pass", "code \x1b", "\x1b"}})
+	if !strings.Contains(text, `│ c    │ FAIL │ code \u001b │ pass  │ \u001b     │`) || !strings.Contains(text, "│ case │ s    │ last error  │ plain │ refused by │") {
+		t.Errorf("the row is not in\n%s", text)
+	}
+}
+
+// What had to come of a case names no control of the lab's where a server
+// answers.
+func TestDueOutside(t *testing.T) {
+	code := "not_found"
+	yes := true
+	for _, test := range []struct {
+		e    dataset.Expectation
+		want string
+	}{
+		{dataset.Expectation{OK: true}, "a success"},
+		{dataset.Expectation{OK: true, Replayed: &yes}, "a success"},
+		{dataset.Expectation{}, "a failure"},
+		{dataset.Expectation{ErrorCode: &code}, "a failure with `not_found`"},
+	} {
+		if got := string(appendDueOutside(nil, &test.e)); got != test.want {
+			t.Errorf("%s, want %s", got, test.want)
+		}
+	}
+	run := outsideRun("word")
+	run.Case.Expected = dataset.Expectation{OK: true}
+	run.Steps[1].Error.Details, run.Steps[1].Trace.Decisions = []byte("{}"), nil
+	detail := string(appendFailureDetail(nil, run, nil))
+	if want := "What had to come of it: a success. What came: a failure with `word`, `word`.\n"; !strings.HasSuffix(detail, want) {
+		t.Errorf("no %q in\n%s", want, detail)
+	}
+}
+
+// A value is whole up to the last byte that there is room for.
+func TestValuesUpToTheBound(t *testing.T) {
+	value := []byte(`"` + strings.Repeat("x", MaxValue-2) + `"`)
+	if got := appendValue(nil, value, true); !bytes.Equal(got, value) {
+		t.Errorf("%.100s", got)
+	}
+	longer := append(value, ' ')
+	digest := sha256.Sum256(longer)
+	if want, got := fmt.Sprintf(`{"truncated_bytes":%d,"sha256":"%x"}`, MaxValue+1, digest), string(appendValue(nil, longer, true)); got != want {
+		t.Errorf("%.100s, want %s", got, want)
+	}
+	if got := appendValue(nil, longer, false); !bytes.Equal(got, longer) {
+		t.Errorf("of the lab's own: %.100s", got)
+	}
+}
+
+func TestScope(t *testing.T) {
+	own, server := eval.Summary{}, eval.Summary{Foreign: true}
+	for _, test := range []struct {
+		c    eval.Comparison
+		want string
+	}{
+		{eval.Comparison{Baseline: &own, Candidate: own}, Scope},
+		{eval.Comparison{Baseline: &server, Candidate: own}, "Fixed proposals are called on two tool surfaces, which need not share a backend;"},
+		{eval.Comparison{Baseline: &own, Candidate: server}, "Fixed proposals are called on two tool surfaces, which need not share a backend;"},
+		{eval.Comparison{Candidate: server}, "Fixed proposals are called on one tool surface;"},
+		{eval.Comparison{Candidate: own}, "Fixed proposals are called on one tool surface;"},
+	} {
+		if got := scope(&test.c); !strings.HasPrefix(got, test.want) || !strings.HasSuffix(got, "no model is called, and this measures none.") {
+			t.Errorf("%s, want %s", got, test.want)
+		}
+	}
+}
+
+func TestChangesAreShownInPart(t *testing.T) {
+	var effects []tool.Effect
+	for range maxChanges {
+		effects = append(effects, tool.Effect{Resource: "f", Change: tool.Added})
+	}
+	whole := "- seen after a call: `f` added" + strings.Repeat(", `f` added", maxChanges-1)
+	for n, want := range map[int]string{0: "", 1: "- seen after a call: `f` added\n", maxChanges: whole + "\n", maxChanges + 2: whole + ", and 2 more\n"} {
+		list := append(effects, effects...)[:n]
+		if got := string(appendChanges(nil, list)); got != want {
+			t.Errorf("%d changes: %q, want %q", n, got, want)
+		}
+	}
+}
