@@ -67,8 +67,6 @@ func (e *events) endLine() error {
 	if len(line) == 0 {
 		data, named := bytes.TrimSuffix(e.data, []byte("\n")), e.named
 		e.data, e.named = e.data[:0], false
-		data = bytes.TrimSuffix(data, []byte("\n"))
-		// One without data only tells where a stream can be taken up again.
 		if len(data) == 0 || named {
 			// Without data an event only tells its id, for a stream to be taken up again.
 			return nil

@@ -94,6 +94,9 @@ var overStdio = []expected{
 var overHTTP = []expected{
 	{"modern", seen{}},
 	{"sse", seen{}},
+	{"sse-prime", seen{}},
+	{"sse-prime;modern", seen{}},
+	{"sse-prime;list-changed@1", seen{First: `{"sum":3} (list changed)`}},
 	{"ignore-discover", seen{}},
 	{"never-initialize", seen{Connect: "the server did not answer initialize within 1s"}},
 	{"initialize-error", seen{Connect: "the server refused to initialize", Detail: "the database is locked"}},

@@ -159,10 +159,12 @@ func told(err error) (reason, detail string) {
 	return fmt.Sprintf("not tool.Unavailable: %v", err), ""
 }
 
-// outcome is what came of a call, in a line.
+// outcome is what came of a call, in a line; c may be nil.
 func outcome(c *mcp.Client, r tool.Result) string {
-	if reason, _ := told(c.Lost()); reason != "" {
-		return "lost: " + reason
+	if c != nil {
+		if reason, _ := told(c.Lost()); reason != "" {
+			return "lost: " + reason
+		}
 	}
 	text := string(r.Output)
 	if e := r.Error; e != nil {

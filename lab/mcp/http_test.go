@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -296,6 +298,86 @@ func TestSubscriptionIsNotAnswered(t *testing.T) {
 		if got := outcome(c, c.Call(t.Context(), addition)); got != want {
 			t.Error(got)
 		}
+	}
+}
+
+// A server that does not say whether it can be listened to holds nobody up
+// whose context ends.
+func TestListenHangs(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 10)
+	s := proxy(t, func(w http.ResponseWriter, r *http.Request, body string) bool {
+		if r.Method != http.MethodGet {
+			return false
+		}
+		asked <- struct{}{}
+		<-r.Context().Done()
+		return true
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error)
+	go func() {
+		_, err := mcp.Connect(ctx, s)
+		ended <- err
+	}()
+	<-asked
+	cancel()
+	select {
+	case err := <-ended:
+		if err != context.Canceled {
+			t.Error(err)
+		}
+	case <-time.After(1500 * time.Millisecond): // else it is given two seconds
+		t.Error("it is waited for")
+		<-ended
+	}
+	if got := outcome(nil, connect(t, s).Call(t.Context(), addition)); got != `{"sum":3}` {
+		t.Error(got)
+	}
+}
+
+// A server that takes no goodbye is left without one.
+func TestNoGoodbye(t *testing.T) {
+	t.Parallel()
+	s := proxy(t, func(w http.ResponseWriter, r *http.Request, body string) bool {
+		if r.Method == http.MethodDelete || strings.Contains(body, "notifications/cancelled") {
+			<-r.Context().Done()
+			return true
+		}
+		return false
+	}, "hang")
+	c := connect(t, s)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	c.Call(ctx, addition)
+	took(t, 3500*time.Millisecond, "to close", func() { c.Close() }) // the SDK would wait for five seconds
+}
+
+// One call is made at a time.
+func TestOneAtATime(t *testing.T) {
+	t.Parallel()
+	var running, most atomic.Int64
+	s := proxy(t, func(w http.ResponseWriter, r *http.Request, body string) bool {
+		if strings.Contains(body, `"tools/call"`) {
+			most.Store(max(most.Load(), running.Add(1)))
+			time.Sleep(20 * time.Millisecond)
+			running.Add(-1)
+		}
+		return false
+	})
+	c := connect(t, s)
+	var all sync.WaitGroup
+	for range 5 {
+		all.Go(func() {
+			if got := outcome(c, c.Call(t.Context(), addition)); got != `{"sum":3}` {
+				t.Error(got)
+			}
+		})
+	}
+	all.Wait()
+	if most.Load() != 1 {
+		t.Errorf("%d calls at a time", most.Load())
 	}
 }
 
