@@ -103,7 +103,7 @@ func TestSecrets(t *testing.T) {
 func TestEchoedSecret(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.Error(w, strings.Repeat("-", 190)+r.Header.Get("Authorization")+" "+r.URL.RawQuery+" is wrong", 403)
+		http.Error(w, strings.Repeat("-", 190)+r.Header.Get("Authorization")+" "+r.URL.RawQuery+" is wrong", http.StatusForbidden)
 	}))
 	defer web.Close()
 	_, err := mcp.Connect(t.Context(), &mcp.Server{Name: "before", URL: web.URL + "/?key=abcdefgh", Timeout: ample,
@@ -262,7 +262,7 @@ func TestCancelledIsRefused(t *testing.T) {
 	refused := make(chan struct{}, 10)
 	s := proxy(t, func(w http.ResponseWriter, r *http.Request, body string) bool {
 		if strings.Contains(body, "notifications/cancelled") {
-			http.Error(w, "what?", 500)
+			http.Error(w, "what?", http.StatusInternalServerError)
 			refused <- struct{}{}
 			return true
 		}
