@@ -51,16 +51,19 @@ func Connect(ctx context.Context, server *Server) (*Client, error) {
 		server = &learning
 	}
 	started := time.Now()
+	// Another connection may learn the same meanwhile.
+	known, patient := server.learned.protocol.Load(), server.learned.newest.Load()
 	c, next, err := connect(ctx, server)
 	switch {
 	case err == nil || ctx.Err() != nil:
-	case next == older && server.learned.protocol.Load() == nil:
+	case next == older && known == nil:
 		revision := lastWithHandshake
-		server.learned.protocol.Store(&revision)
+		server.learned.protocol.CompareAndSwap(nil, &revision)
 		if c, _, err = connect(ctx, server); err != nil {
 			server.learned.protocol.CompareAndSwap(&revision, nil)
 		}
-	case next == patiently && !server.learned.newest.Swap(true):
+	case next == patiently && !patient:
+		server.learned.newest.Store(true)
 		c, _, err = connect(ctx, server)
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -168,13 +169,23 @@ func TestStartedAgain(t *testing.T) {
 	t.Parallel()
 	s := bare("before", "odd", "dies at discover")
 	*s = s.Learning()
-	for range 2 {
-		c := connect(t, s)
-		if c.Protocol() != "2025-06-18" {
-			t.Errorf("%s was agreed on", c.Protocol())
-		}
-		c.Close()
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			for range 2 {
+				c, err := mcp.Connect(t.Context(), s)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if c.Protocol() != "2025-06-18" {
+					t.Errorf("%s was agreed on", c.Protocol())
+				}
+				c.Close()
+			}
+		})
 	}
+	all.Wait()
 }
 
 func TestOddServers(t *testing.T) {
