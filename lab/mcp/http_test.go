@@ -80,7 +80,7 @@ func TestSecrets(t *testing.T) {
 				s.Timeout = brief
 			}
 			saw := look(t, s, brief, addition)
-			if text := fmt.Sprintf("%+v", saw); strings.Contains(text, "4711") {
+			if text := fmt.Sprintf("%+v", saw); strings.Contains(text, "-4711") {
 				t.Errorf("a secret is shown: %s", text)
 			}
 			web.Close()
@@ -106,10 +106,16 @@ func TestEchoedSecret(t *testing.T) {
 		http.Error(w, strings.Repeat("-", 190)+r.Header.Get("Authorization")+" "+r.URL.RawQuery+" is wrong", http.StatusForbidden)
 	}))
 	defer web.Close()
-	_, err := mcp.Connect(t.Context(), &mcp.Server{Name: "before", URL: web.URL + "/?key=abcdefgh", Timeout: ample,
-		Headers: map[string]string{"Authorization": "Bearer sesame"}})
-	if err == nil || strings.Contains(err.Error(), "ses") || strings.Contains(err.Error(), "abcd") || !strings.Contains(err.Error(), "----[hidden]") {
-		t.Error(err)
+	for _, query := range []string{"?key=abcdefgh", "?abcdefgh", "?k=abcd%20efgh", ""} {
+		address := web.URL + "/" + query
+		if query == "" {
+			address = strings.Replace(web.URL, "://", "://abcdefgh@", 1)
+		}
+		_, err := mcp.Connect(t.Context(), &mcp.Server{Name: "before", URL: address, Timeout: ample,
+			Headers: map[string]string{"Authorization": "Bearer sesame"}})
+		if err == nil || strings.Contains(err.Error(), "ses") || strings.Contains(err.Error(), "abcd") || !strings.Contains(err.Error(), "----[hidden]") {
+			t.Error(query, err)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -147,6 +148,24 @@ func TestEndOfListening(t *testing.T) {
 	case <-time.After(100 * time.Millisecond):
 		cancel()
 		<-ended
+	}
+}
+
+func TestEvents(t *testing.T) {
+	for text, want := range map[string][]string{
+		"data: a\n\ndata:b\n\n":                                           {"a", "b"},
+		"data: a\r\ndata: b\r\n\r\ndata: c\r\n\r\n":                       {"a\nb", "c"},
+		"data: a\rdata: b\r\rdata: c\r\r":                                 {"a\nb", "c"},
+		"data:  a \n\n":                                                   {" a "},
+		"event: message\ndata: a\n\nevent: other\ndata: b\n\ndata: c\n\n": {"a", "c"},
+		"id: 1\nretry: 5\ndata:\n\n: data: x\ndata\n\n":                   nil,
+		"data: a\n": nil,
+	} {
+		var got []string
+		e := &events{limit: 100, each: func(data []byte) error { got = append(got, string(data)); return nil }}
+		if _, err := e.Write([]byte(text)); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %q, %v", text, got, err)
+		}
 	}
 }
 

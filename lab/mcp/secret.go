@@ -26,9 +26,12 @@ func (s *Server) secrets() []string {
 		add(strings.Fields(value)...)
 	}
 	if u, err := url.Parse(s.URL); err == nil {
-		if password, ok := u.User.Password(); ok {
-			add(password, url.QueryEscape(password), url.PathEscape(password))
+		// A name alone is how some take a token.
+		secret, ok := u.User.Password()
+		if !ok {
+			secret = u.User.Username()
 		}
+		add(secret, url.QueryEscape(secret), url.PathEscape(secret))
 		add(u.RawQuery)
 		for _, values := range u.Query() {
 			for _, value := range values {
@@ -53,6 +56,6 @@ func (s *Server) scrub(text string) string {
 // redacted is a URL without what may be a secret.
 func redacted(u *url.URL) string {
 	shown := *u
-	shown.RawQuery, shown.ForceQuery, shown.Fragment, shown.RawFragment = "", false, "", ""
-	return shown.Redacted()
+	shown.User, shown.RawQuery, shown.ForceQuery, shown.Fragment, shown.RawFragment = nil, "", false, "", ""
+	return shown.String()
 }
