@@ -135,6 +135,22 @@ func TestTooManyTools(t *testing.T) {
 	}
 }
 
+// A cursor that was there before is seen at once.
+func TestRepeatedCursor(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	s := proxy(t, func(w http.ResponseWriter, r *http.Request, body string) bool {
+		if strings.Contains(body, `"tools/list"`) {
+			asked.Add(1)
+		}
+		return false
+	}, "repeat-cursor")
+	_, err := connect(t, s).Tools(t.Context())
+	if reason, _ := told(err); reason != "the server pages for ever: tools/list does not come to an end" || asked.Load() != 2 {
+		t.Error(err, asked.Load())
+	}
+}
+
 // The SDK remembers a list for as long as the server lets it, and answers from
 // memory; what it answers is still what stood on the wire.
 func TestRememberedLists(t *testing.T) {
