@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -44,10 +45,16 @@ func TestRequestsAreForgotten(t *testing.T) {
 // An error without an id is about the request that is waited for.
 func TestNamelessError(t *testing.T) {
 	c, first := pending(t, 1<<20)
-	c.sent(t.Context(), &jsonrpc.Request{Method: "notifications/cancelled", Params: json.RawMessage(`{"requestId":1}`)})
 	ctx, second := withExchange(t.Context())
-	for i, method := range []string{"tools/call", "subscriptions/listen"} {
+	for i := range 30 {
 		id, _ := jsonrpc.MakeID(float64(i + 2))
+		c.sent(t.Context(), &jsonrpc.Request{ID: id, Method: "tools/call"})
+	}
+	for i := range 31 {
+		c.sent(ctx, &jsonrpc.Request{Method: "notifications/cancelled", Params: fmt.Appendf(nil, `{"requestId":%d}`, i+1)})
+	}
+	for i, method := range []string{"tools/call", "subscriptions/listen"} {
+		id, _ := jsonrpc.MakeID(float64(i + 100))
 		c.sent(ctx, &jsonrpc.Request{ID: id, Method: method})
 		ctx = t.Context()
 	}

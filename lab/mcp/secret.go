@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"cmp"
+	"encoding/base64"
 	"net/url"
 	"slices"
 	"strings"
@@ -26,10 +27,10 @@ func (s *Server) secrets() []string {
 		add(strings.Fields(value)...)
 	}
 	if u, err := url.Parse(s.URL); err == nil {
-		// A name alone is how some take a token.
 		secret, ok := u.User.Password()
+		add(base64.StdEncoding.EncodeToString([]byte(u.User.Username() + ":" + secret))) // as it is sent
 		if !ok {
-			secret = u.User.Username()
+			secret = u.User.Username() // a name alone is how some take a token
 		}
 		add(secret, url.QueryEscape(secret), url.PathEscape(secret))
 		add(u.RawQuery)
