@@ -115,6 +115,13 @@ func (c *Client) result(name string, raw json.RawMessage) tool.Result {
 	if a.ResultType == "input_required" {
 		return broken("The server asks for further input, and there is nobody to give it.")
 	}
+	sent := present(a.StructuredContent)
+	if c.server.Shown != nil {
+		a = answer{}
+		if err := jsonv2.Unmarshal(c.server.Shown(raw), &a); err != nil {
+			return broken("The answer is not the result of a tool: it has another form.")
+		}
+	}
 	structured := present(a.StructuredContent)
 	if a.Content == nil && structured == nil {
 		return broken("The answer is not the result of a tool: it has no content.")
@@ -140,7 +147,7 @@ func (c *Client) result(name string, raw json.RawMessage) tool.Result {
 		result.Error = toolError(structured, only, reply.Texts)
 		return result
 	}
-	if violations, checked := c.check(name, structured); checked {
+	if violations, checked := c.check(name, sent); checked {
 		valid := len(violations) == 0
 		reply.SchemaValid = &valid
 		if !valid {

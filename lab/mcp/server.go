@@ -19,6 +19,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"sync"
@@ -68,6 +69,10 @@ type Server struct {
 	Timeout     time.Duration // of the start, and of each call; 0: DefaultTimeout
 	MaxMessage  int           // bytes; 0: DefaultMaxMessage
 	StrictStdio bool          // text on standard output ends the connection
+	// Shown, where set, is what becomes of the answer to a call before it is read
+	// and its bytes are counted, but after it was held against the schema: without
+	// the paths of one run, say.
+	Shown func(answer json.RawMessage) json.RawMessage
 	// Notice, where set, is told once of each kind of thing that breaks the
 	// protocol without ending the connection. It may be called from any goroutine.
 	Notice func(text string)
