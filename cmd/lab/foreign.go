@@ -68,7 +68,7 @@ func (f *foreign) suite(cmd *cobra.Command) (*suite.Suite, string, error) {
 		if file == "" {
 			return nil, "", nil
 		}
-		s, err := suite.Read(file, os.LookupEnv)
+		s, err := untilDone(cmd.Context(), func() (*suite.Suite, error) { return suite.Read(file, os.LookupEnv) })
 		return s, filepath.Dir(file), unreadable(err)
 	}
 	for _, name := range []string{"baseline", "candidate"} {
@@ -81,7 +81,12 @@ func (f *foreign) suite(cmd *cobra.Command) (*suite.Suite, string, error) {
 	}
 	surface := suite.Surface{Name: alone}
 	if changed("mcp-config") {
-		server, err := suite.ReadClientConfig(f.config, f.server, os.LookupEnv)
+		if f.server == "" {
+			return nil, "", usageError(errors.New("--server names no server"))
+		}
+		server, err := untilDone(cmd.Context(), func() (suite.Server, error) {
+			return suite.ReadClientConfig(f.config, f.server, os.LookupEnv)
+		})
 		if err != nil {
 			return nil, "", unreadable(err)
 		}
@@ -154,12 +159,33 @@ func (f *foreign) probes(server *suite.Server) ([]suite.Effect, error) {
 	return effects, nil
 }
 
+// untilDone returns what read does, or the error of ctx where that comes first:
+// the file may be a pipe that nobody writes to.
+func untilDone[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		value, err := read()
+		answered <- answer{value, err}
+	}()
+	select {
+	case a := <-answered:
+		return a.value, a.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
+
 // unreadable gives the error of an input file its exit code.
 func unreadable(err error) error {
 	var invalid *suite.Invalid
 	switch {
-	case err == nil:
-		return nil
+	case err == nil, errors.Is(err, context.Canceled):
+		return err
 	case errors.As(err, &invalid):
 		noun := "faults"
 		if invalid.Total == 1 {
