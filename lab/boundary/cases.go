@@ -63,6 +63,19 @@ func Cases(definitions []tool.Definition, candidate string) ([]byte, error) {
 
 const todo = "Say what is right: ok, how many side effects, and what the output must hold."
 
+// todoAllowed is what has to be said of a call that is wrong, though no schema
+// forbids it.
+const todoAllowed = "The schema lets this pass, and the tool may take it for a call without the flag. Say what is right: most often that it is refused and changes nothing, as it says here."
+
+// readsOnly reports whether a server says so of its tool. Without a word it may
+// change something: that is what MCP has as the default.
+func readsOnly(annotations json.RawMessage) bool {
+	var hints struct {
+		ReadOnly bool `json:"readOnlyHint"`
+	}
+	return json.Unmarshal(annotations, &hints) == nil && hints.ReadOnly
+}
+
 // lines are the cases of one tool.
 func lines(d tool.Definition, candidate string, ids map[string]bool) []line {
 	name := plainName(d.Name)
@@ -71,7 +84,10 @@ func lines(d tool.Definition, candidate string, ids map[string]bool) []line {
 		Intent:    "Call " + shown(d.Name) + " as its schema describes it" + claims(d.Annotations, candidate) + ".",
 		Todo:      todo,
 		Proposals: []tool.Proposal{{Name: d.Name, Arguments: json.RawMessage(`{}`)}},
-		Expected:  expected{OK: true},
+		Expected:  expected{OK: true, SideEffects: 1},
+	}
+	if readsOnly(d.Annotations) {
+		first.Expected.SideEffects = 0
 	}
 	c, err := study(d)
 	var p *plain
@@ -84,6 +100,14 @@ func lines(d tool.Definition, candidate string, ids map[string]bool) []line {
 	}
 	first.Proposals[0].Arguments = jsonvalue.AppendCanonical(nil, p.arguments)
 	list := []line{first}
+	for _, call := range c.allowed(p) {
+		list = append(list, line{
+			ID:        unique(ids, name+"-"+plainName(call.Fault)+"-"+plainName(call.Property)),
+			Intent:    "Call " + shown(d.Name) + " " + call.Wrong + ".",
+			Todo:      todoAllowed,
+			Proposals: []tool.Proposal{{Name: d.Name, Arguments: call.Arguments}},
+		})
+	}
 	for _, call := range c.refused(p) {
 		id := name + "-" + plainName(call.Fault)
 		if call.Fault != "unknown" {

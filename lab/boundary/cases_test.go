@@ -35,9 +35,9 @@ func TestCases(t *testing.T) {
 			`,"proposals":[{"name":"ask","arguments":{}}],"expected":{"ok":true,"side_effect_count":0}}`,
 		`{"case_id":"broken-plain","intent":"Call broken as its schema describes it.",` +
 			`"todo":"Fill in the arguments; no plain call was found (the argument /a: no number is within all its bounds). ` + todo[len(`"todo":"`):] +
-			`,"proposals":[{"name":"broken","arguments":{}}],"expected":{"ok":true,"side_effect_count":0}}`,
+			`,"proposals":[{"name":"broken","arguments":{}}],"expected":{"ok":true,"side_effect_count":1}}`,
 		`{"case_id":"write-file-plain","intent":"Call \"write file\" as its schema describes it; the server after says that it is not read-only and that it is destructive.",` + todo +
-			`,"proposals":[{"name":"write file","arguments":{"path":"${SANDBOX}/example.txt"}}],"expected":{"ok":true,"side_effect_count":0}}`,
+			`,"proposals":[{"name":"write file","arguments":{"path":"${SANDBOX}/example.txt"}}],"expected":{"ok":true,"side_effect_count":1}}`,
 		refuse("missing-path", "without its required property path", `{}`),
 		refuse("unknown", "with the property unexpected_property, which the schema does not know", `{"path":"${SANDBOX}/example.txt","unexpected_property":"example"}`),
 		refuse("type-path", "whose property path has the wrong type", `{"path":["${SANDBOX}/example.txt"]}`),
@@ -108,10 +108,11 @@ func TestCasesOfHostileNames(t *testing.T) {
 		if strings.Contains(line.Intent, "says") {
 			t.Errorf("%q tells a hint that is none", line.Intent)
 		}
-		if len(line.Proposals) != 1 || line.Expected.OK == nil || line.Expected.SideEffects == nil || *line.Expected.SideEffects != 0 {
+		if len(line.Proposals) != 1 || line.Expected.OK == nil || line.Expected.SideEffects == nil || *line.Expected.SideEffects > 0 != *line.Expected.OK {
 			t.Fatalf("%s", text)
 		}
-		if (line.Todo != "") != *line.Expected.OK || *line.Expected.OK != strings.HasPrefix(line.Intent, "Call ") {
+		// A flag that is misspelt unnoticed is asked about too.
+		if (line.Todo != "") != strings.HasPrefix(line.Intent, "Call ") || *line.Expected.OK && line.Todo == "" {
 			t.Errorf("%s", text)
 		}
 		called[line.Proposals[0].Name]++

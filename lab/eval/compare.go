@@ -11,6 +11,7 @@ import (
 type Summary struct {
 	Strategy    string
 	Foreign     bool // the surface stands before a server that is not the lab's own
+	Blind       bool // nobody looks at what it changes: the side effects say nothing
 	TotalCases  int  // that ran to their end, and so passed or failed
 	PassedCases int
 	CouldNotRun int // runs that are neither, and of which nothing else is counted
@@ -176,10 +177,13 @@ func (c *Comparison) judge() {
 	candidate := c.Candidate
 	c.Checks = []Check{
 		{"candidate_passes_all_cases", candidate.PassedCases == candidate.TotalCases && candidate.CouldNotRun == 0},
-		{"candidate_blocks_unsafe_side_effects", candidate.UnsafeSideEffects == 0},
-		{"candidate_deduplicates_writes", candidate.DuplicateSideEffects == 0},
-		{"candidate_errors_are_actionable", candidate.StructuredErrors == candidate.FailuresExpected},
 	}
+	if !candidate.Blind {
+		c.Checks = append(c.Checks,
+			Check{"candidate_blocks_unsafe_side_effects", candidate.UnsafeSideEffects == 0},
+			Check{"candidate_deduplicates_writes", candidate.DuplicateSideEffects == 0})
+	}
+	c.Checks = append(c.Checks, Check{"candidate_errors_are_actionable", candidate.StructuredErrors == candidate.FailuresExpected})
 	if c.Baseline != nil {
 		c.Checks = append(c.Checks, Check{"no_case_regressions", c.Regressions.Len() == 0})
 	}

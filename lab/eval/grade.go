@@ -34,12 +34,16 @@ type Grader struct {
 	compare func(e *dataset.Expectation, last *Step) (bool, json.RawMessage)
 }
 
+// countsEffects is the grader that compares numbers of effects, of a run and of a
+// step.
+const countsEffects = "side_effect_count"
+
 // graders is the one list of graders, in the order of every report.
 var graders = []Grader{
 	{Name: "ok", Judges: "whether the last result is a success",
 		expected: func(e *dataset.Expectation) json.RawMessage { return boolean(e.OK) },
 		actual:   func(run *Run, _ func() *outline) json.RawMessage { return run.Last().ok() }},
-	{Name: "side_effect_count", Judges: "how often the run changed the backend",
+	{Name: countsEffects, Judges: "how often the run changed the backend",
 		expected: func(e *dataset.Expectation) json.RawMessage { return number(e.SideEffectCount) },
 		actual:   func(run *Run, _ func() *outline) json.RawMessage { return number(run.SideEffects) }},
 	{Name: "error_code", Judges: "the code of the last result's error",

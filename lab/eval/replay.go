@@ -143,7 +143,7 @@ func newSummary(surface tool.Surface) (Summary, error) {
 	}
 	s := Summary{Strategy: surface.Name(), ModelSchemaBytes: len(catalog)}
 	if foreign, ok := surface.(tool.Foreign); ok {
-		s.Foreign = true
+		s.Foreign, s.Blind = true, foreign.Blind()
 		if foreign.Down() != nil {
 			s.ModelSchemaBytes, s.CatalogUnknown = 0, true
 		}

@@ -25,6 +25,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -61,6 +63,7 @@ type Run struct {
 	Case        *dataset.Case
 	Passed      bool
 	SideEffects int    // of all steps
+	Blind       bool   // nobody looked for them, and none is graded
 	Steps       []Step // one a proposal, in order
 	Grades      []Grade
 	// Unavailable is why the run came to no end, and so has no grades; its steps
@@ -112,6 +115,10 @@ func play(ctx context.Context, surface tool.Surface, c *dataset.Case, proposals 
 		return Run{}, fmt.Errorf("case %s: %s: %w", c.ID, run.Strategy, err)
 	}
 	run.Grades = grade(asked, &run)
+	if foreign, ok := surface.(tool.Foreign); ok && foreign.Blind() {
+		run.Blind = true
+		run.Grades = slices.DeleteFunc(run.Grades, func(g Grade) bool { return strings.HasSuffix(g.Name, countsEffects) })
+	}
 	run.Passed = true
 	for _, g := range run.Grades {
 		run.Passed = run.Passed && g.Passed

@@ -14,8 +14,9 @@ import (
 // words of its calls say. It can be lost in the middle of a call, refuse to be
 // looked at, and not be there at all.
 type server struct {
-	name string
-	down *tool.Unavailable
+	name  string
+	down  *tool.Unavailable
+	blind bool
 	// before, where set, is called before each phase of a session: open, call,
 	// lost, observe.
 	before func(phase string)
@@ -26,6 +27,7 @@ type server struct {
 
 func (s *server) Name() string            { return s.name }
 func (s *server) Down() *tool.Unavailable { return s.down }
+func (s *server) Blind() bool             { return s.blind }
 
 func (s *server) Definitions() []tool.Definition {
 	if s.down != nil {

@@ -22,7 +22,7 @@ type stepGrader struct {
 // stepGraders is the list of graders of a step, in the order of every report.
 var stepGraders = []stepGrader{
 	{name: "ok", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.OK, boolean) }, actual: (*Step).ok},
-	{name: "side_effect_count", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.SideEffectCount, number) },
+	{name: countsEffects, expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.SideEffectCount, number) },
 		actual: func(s *Step) json.RawMessage { return number(s.SideEffects) }},
 	{name: "error_code", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.ErrorCode, text) }, actual: (*Step).errorCode},
 	{name: "retryable", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.Retryable, boolean) }, actual: (*Step).retryable},

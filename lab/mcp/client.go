@@ -4,23 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net/http"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
 	"agentlab/lab/process"
-	"agentlab/lab/schema"
 	"agentlab/lab/tool"
 )
 
-// Client is a connection to a server. It takes one call at a time.
+// Client is a connection to a server. It makes one call at a time; who calls
+// meanwhile waits. Its methods are safe for concurrent use.
 type Client struct {
 	server  *Server
 	link    *link
@@ -29,14 +26,17 @@ type Client struct {
 	wire    *wire  // of a server at a URL; else nil
 	took    time.Duration
 
-	outputs map[string]*schema.Schema // compiled output schemas, by tool; see SetDefinitions
+	outputs atomic.Pointer[outputs]
+	pages   map[string]json.RawMessage // of tools/list, those that the SDK answers from memory
 
-	turn chan struct{} // a token: whose turn it is to call
-	mu   sync.Mutex
-	lost *tool.Unavailable
-	hung bool // it did not answer in time, and is given none to say goodbye
-	died bool // it ended by itself at its start
-	once sync.Once
+	turn    chan struct{} // a token: whose turn it is to call
+	listing chan struct{} // a token: one list at a time
+	closing context.Context
+	stop    context.CancelFunc
+	hung    atomic.Bool // it did not answer in time, and is given none to say goodbye
+	mu      sync.Mutex
+	lost    *tool.Unavailable
+	once    sync.Once
 }
 
 // The last revision of the protocol that starts with initialize. A server that
@@ -46,14 +46,25 @@ const lastWithHandshake = "2025-11-25"
 // Connect starts or reaches a server and agrees with it on a revision of the
 // protocol. Every error is a [*tool.Unavailable], or that of ctx.
 func Connect(ctx context.Context, server *Server) (*Client, error) {
+	if server.learned == nil {
+		learning := server.Learning()
+		server = &learning
+	}
 	started := time.Now()
-	c, err := connect(ctx, server)
-	if err != nil && ctx.Err() == nil && server.learned.protocol.Load() == nil && c != nil && c.died {
+	// Another connection may learn the same meanwhile.
+	known, patient := server.learned.protocol.Load(), server.learned.newest.Load()
+	c, next, err := connect(ctx, server)
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case next == older && known == nil:
 		revision := lastWithHandshake
-		server.learned.protocol.Store(&revision)
-		if c, err = connect(ctx, server); err != nil {
+		server.learned.protocol.CompareAndSwap(nil, &revision)
+		if c, _, err = connect(ctx, server); err != nil {
 			server.learned.protocol.CompareAndSwap(&revision, nil)
 		}
+	case next == patiently && !patient:
+		server.learned.newest.Store(true)
+		c, _, err = connect(ctx, server)
 	}
 	if err != nil {
 		return nil, err
@@ -62,16 +73,31 @@ func Connect(ctx context.Context, server *Server) (*Client, error) {
 	return c, nil
 }
 
-// connect makes one attempt. Beside an error it returns what is left of it.
-func connect(ctx context.Context, server *Server) (*Client, error) {
-	c := &Client{server: server, link: &link{server: server}, turn: make(chan struct{}, 1)}
+// attempt is what may come of another attempt to connect.
+type attempt int
+
+const (
+	hopeless  attempt = iota
+	older             // it ended by itself, perhaps at a question that it does not know
+	patiently         // it knows only the newest revision, and was slow to say so
+)
+
+// codeUnsupported is the JSON-RPC error of a server that does not speak the
+// revision that it is asked for (SEP-2575).
+const codeUnsupported = -32022
+
+// connect makes one attempt, and says what may come of the next.
+func connect(ctx context.Context, server *Server) (client *Client, next attempt, err error) {
+	c := &Client{server: server, link: &link{server: server}, turn: make(chan struct{}, 1), listing: make(chan struct{}, 1)}
+	c.closing, c.stop = context.WithCancel(context.Background())
 	transport, err := c.transport()
 	if err != nil {
-		return nil, err
+		c.stop()
+		return nil, hopeless, err
 	}
 	limited, cancel := context.WithTimeout(ctx, server.Timeout)
 	defer cancel()
-	client := sdk.NewClient(&sdk.Implementation{Name: "lab", Version: server.Version}, &sdk.ClientOptions{
+	speaker := sdk.NewClient(&sdk.Implementation{Name: "lab", Version: server.Version}, &sdk.ClientOptions{
 		// Nothing is offered: no roots, no sampling, nobody to be asked.
 		Capabilities:   &sdk.ClientCapabilities{},
 		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
@@ -84,46 +110,50 @@ func connect(ctx context.Context, server *Server) (*Client, error) {
 	if revision := server.learned.protocol.Load(); revision != nil {
 		options.ProtocolVersion = *revision
 	}
-	type connected struct {
-		session *sdk.ClientSession
-		err     error
-	}
-	done := make(chan connected, 1)
+	done := make(chan struct{})
 	go func() {
-		session, err := client.Connect(limited, transport, options)
-		done <- connected{session, err}
+		defer close(done)
+		c.session, err = speaker.Connect(limited, transport, options)
 	}()
 	// The SDK waits in places that the end of its context does not reach.
-	var got connected
 	select {
-	case got = <-done:
-	case <-limited.Done():
-		gone := c.gone()
-		c.hung = true
-		c.cut()
-		got = <-done
-		if !gone {
-			got.err = limited.Err()
+	case <-done:
+		if err != nil && limited.Err() != nil && !c.gone() {
+			err = limited.Err()
 		}
+	case <-limited.Done():
+		late := limited.Err()
+		if c.gone() {
+			late = errGone
+		}
+		c.hung.Store(true)
+		c.cut()
+		<-done
+		err = late
 	}
-	c.session = got.session
-	if got.err != nil {
-		// Before the process is ended, so that what it did comes first.
-		err := c.unavailable(ctx, got.err, "initialize")
-		c.died = c.stdio != nil && !c.hung && c.stdio.process.Status() != ""
+	if err != nil {
+		var refusal *jsonrpc.Error
+		if errors.As(err, &refusal) && refusal.Code == codeUnsupported {
+			next = patiently
+		}
+		err = c.unavailable(ctx, err, "initialize")
+		if c.stdio != nil && !c.hung.Load() && c.stdio.process.Status() != "" {
+			next = older
+		}
 		c.Close()
-		return c, c.withWords(err)
+		return nil, next, c.withWords(err)
 	}
-	if revision := c.Protocol(); server.learned.protocol.Load() == nil && revision != "" {
-		server.learned.protocol.Store(&revision)
+	if revision := c.Protocol(); revision != "" {
+		server.learned.protocol.CompareAndSwap(nil, &revision)
 	}
-	return c, nil
+	return c, hopeless, nil
 }
 
 func (c *Client) transport() (sdk.Transport, error) {
 	if c.server.URL != "" {
 		wire, err := newWire(c.link)
 		if err != nil {
+			// The error would show the URL, which may hold a secret.
 			return nil, &tool.Unavailable{Surface: c.server.Name, Reason: "the URL is none"}
 		}
 		c.wire = wire
@@ -135,7 +165,7 @@ func (c *Client) transport() (sdk.Transport, error) {
 		Env:  process.Environment(c.server.Home, c.server.Env),
 	})
 	if err != nil {
-		return nil, &tool.Unavailable{Surface: c.server.Name, Reason: "the server could not be started", Detail: err.Error()}
+		return nil, &tool.Unavailable{Surface: c.server.Name, Reason: "the server could not be started", Detail: c.server.scrub(err.Error())}
 	}
 	c.stdio = newStdio(c.link, p)
 	return c.stdio, nil
@@ -163,158 +193,79 @@ func (c *Client) Lost() error {
 	return c.lost
 }
 
+// errRemembered is the error of a question that the SDK answered from memory.
+var errRemembered = errors.New("the question was not sent")
+
+// reply is what came of a request: a result or a JSON-RPC error, and whether the
+// server said meanwhile that its tools are others now.
+type reply struct {
+	result  json.RawMessage
+	fault   *jsonrpc.Error
+	changed bool
+}
+
 // call sends one request and returns its answer as it stood on the wire, or the
 // error of ctx, of the server's time, or a [*tool.Unavailable].
-func (c *Client) call(ctx context.Context, doing string, send func(context.Context) error) (json.RawMessage, *wireFault, error) {
-	if err := c.Lost(); err != nil {
-		return nil, nil, err
-	}
+func (c *Client) call(ctx context.Context, doing string, send func(context.Context) error) (got reply, err error) {
 	select {
 	case c.turn <- struct{}{}:
 	case <-ctx.Done():
-		return nil, nil, ctx.Err()
+		return got, ctx.Err()
 	}
 	defer func() { <-c.turn }()
+	switch {
+	case ctx.Err() != nil:
+		return got, ctx.Err()
+	case c.Lost() != nil:
+		return got, c.Lost()
+	case c.closing.Err() != nil:
+		return got, c.lose(ctx, errClosed, doing)
+	case c.gone():
+		return got, c.lose(ctx, errGone, doing)
+	}
 	limited, cancel := context.WithTimeout(ctx, c.server.Timeout)
 	defer cancel()
+	defer context.AfterFunc(c.closing, cancel)()
+	c.link.changed.Store(false)
 	asking, x := withExchange(limited)
-	err := send(asking)
-	if result, fault, ok := x.taken(); ok {
-		if fault != nil {
-			return nil, &wireFault{fault.Code, fault.Message, fault.Data}, nil
-		}
-		return result, nil, nil
+	err = send(asking)
+	got.changed = c.link.changed.Load()
+	var answered bool
+	if got.result, got.fault, answered = x.taken(); answered {
+		return got, nil
 	}
 	switch {
 	case ctx.Err() != nil:
-		return nil, nil, ctx.Err()
-	case err == nil:
-		err = errors.New("the answer did not pass")
-	}
-	if limited.Err() != nil {
-		if !c.gone() {
-			c.hung = true
-			return nil, nil, limited.Err()
-		}
+		return got, ctx.Err()
+	case c.closing.Err() != nil:
+		return got, c.lose(ctx, errClosed, doing)
+	case limited.Err() != nil && !c.gone():
+		c.hung.Store(true)
+		return got, limited.Err()
+	case limited.Err() != nil:
 		err = errGone
+	case err == nil:
+		return got, errRemembered
 	}
+	return got, c.lose(ctx, err, doing)
+}
+
+// lose ends the connection for a reason that is not the end of ctx.
+func (c *Client) lose(ctx context.Context, err error, doing string) error {
 	lost := c.unavailable(ctx, err, doing)
-	c.hung = true
-	c.Close()
-	if unavailable, ok := c.withWords(lost).(*tool.Unavailable); ok {
-		c.mu.Lock()
-		c.lost = unavailable
-		c.mu.Unlock()
-		return nil, nil, unavailable
-	}
-	return nil, nil, lost
-}
-
-var errGone = errors.New("the connection ended")
-
-// wireFault is a JSON-RPC error.
-type wireFault struct {
-	Code    int64
-	Message string
-	Data    json.RawMessage
-}
-
-// gone reports whether the connection has ended, as far as is known.
-func (c *Client) gone() bool {
-	if fault, _ := c.link.failure(); fault != "" {
-		return true
-	}
-	if c.stdio == nil {
-		return false
-	}
-	select {
-	case <-c.stdio.process.Exited():
-		return true
-	default:
-		return false
-	}
-}
-
-// exitWait is how long a process that closed its output is given to end, so that
-// it can be told how.
-const exitWait = time.Second
-
-// unavailable says why the server could not be used for something.
-func (c *Client) unavailable(ctx context.Context, err error, doing string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	u := &tool.Unavailable{Surface: c.server.Name}
-	if fault, detail := c.link.failure(); fault != "" {
-		u.Reason, u.Detail = fault, detail
-		return u
-	}
-	late := errors.Is(err, context.DeadlineExceeded)
-	if c.stdio != nil && !late && c.stdio.over(err) {
-		select {
-		case <-c.stdio.process.Exited():
-			u.Reason = "the server ended " + during(doing) + " (" + c.stdio.process.Status() + ")"
-			return u
-		case <-time.After(exitWait):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	var refusal *jsonrpc.Error
-	switch {
-	case late:
-		u.Reason = fmt.Sprintf("the server did not answer %s within %s", doing, c.server.Timeout)
-	case errors.As(err, &refusal):
-		u.Reason, u.Detail = "the server refused to "+doing, excerpt([]byte(refusal.Message))
-	case strings.Contains(err.Error(), "unsupported protocol version"):
-		u.Reason, u.Detail = "the server speaks a revision of the protocol that is not known here", err.Error()
-	case c.stdio != nil && c.stdio.over(err):
-		u.Reason = "the server closed its standard output " + during(doing)
-	default:
-		u.Reason, u.Detail = "the server ended "+doing+" without an answer", err.Error()
-	}
-	return u
-}
-
-func during(doing string) string {
-	if doing == "initialize" {
-		return "at its start"
-	}
-	return "in the middle of " + doing
-}
-
-// withWords adds where the server is and what it last said. It is asked after
-// the process has ended, when all of it has been read.
-func (c *Client) withWords(err error) error {
-	u, ok := err.(*tool.Unavailable)
+	c.hung.Store(true)
+	c.Close()
+	unavailable, ok := c.withWords(lost).(*tool.Unavailable)
 	if !ok {
-		return err
+		return lost
 	}
-	var lines []string
-	if u.Detail != "" {
-		lines = append(lines, u.Detail)
-	}
-	if c.stdio != nil {
-		if words := c.stdio.process.LastWords(); len(words) > 0 {
-			lines = append(lines, "its last words on stderr:")
-			for _, word := range words {
-				lines = append(lines, "  "+word)
-			}
-		}
-	} else {
-		lines = append(lines, "at "+redacted(c.server.URL))
-	}
-	u.Detail = strings.Join(lines, "\n")
-	return u
-}
-
-// redacted is a URL without what may be a secret.
-func redacted(address string) string {
-	if r, err := http.NewRequest(http.MethodGet, address, nil); err == nil {
-		r.URL.RawQuery, r.URL.Fragment = "", ""
-		return r.URL.Redacted()
-	}
-	return "its URL"
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lost = unavailable
+	return unavailable
 }
 
 // Grace that a server is given to end with its input, and then with SIGTERM. One
@@ -328,22 +279,24 @@ const (
 const closeWait = time.Second
 
 // Close ends the connection, and the server with everything it started where it
-// was started for this connection. It returns when all of that is gone.
+// was started for this connection. It returns when all of that is gone. A call
+// that is under way ends.
 func (c *Client) Close() error {
 	c.once.Do(func() {
+		c.stop()
 		said := make(chan struct{})
-		if c.session != nil {
-			go func() {
-				defer close(said)
+		go func() {
+			defer close(said)
+			if c.session != nil {
 				c.session.Close()
-			}()
-		} else {
-			close(said)
-		}
+			}
+		}()
 		if c.stdio == nil {
+			timer := time.NewTimer(closeWait)
+			defer timer.Stop()
 			select {
 			case <-said:
-			case <-time.After(closeWait):
+			case <-timer.C:
 			}
 		}
 		c.cut()
@@ -356,7 +309,7 @@ func (c *Client) Close() error {
 func (c *Client) cut() {
 	if c.stdio != nil {
 		grace := endGrace
-		if c.hung || c.server.learned.stubborn.Load() {
+		if c.hung.Load() || c.server.learned.stubborn.Load() {
 			grace = shortGrace
 		}
 		c.stdio.Close()
@@ -367,6 +320,6 @@ func (c *Client) cut() {
 		}
 	}
 	if c.wire != nil {
-		c.wire.base.CloseIdleConnections()
+		c.wire.conns.close()
 	}
 }

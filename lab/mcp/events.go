@@ -88,6 +88,7 @@ func (e *events) endLine() error {
 type watched struct {
 	events
 	body   io.ReadCloser
+	over   bool
 	closed func()
 	// Of the stream that only listens, the end is kept from the SDK until this is
 	// closed: it would end the session with it, and a server may end that stream.
@@ -98,6 +99,13 @@ func (s *watched) Read(p []byte) (int, error) {
 	n, err := s.body.Read(p)
 	if n > 0 {
 		if _, fault := s.events.Write(p[:n]); fault != nil {
+			return 0, fault
+		}
+	}
+	if err == io.EOF && !s.over {
+		// The SDK takes the last event without the empty line that should end it.
+		s.over = true
+		if _, fault := s.events.Write([]byte("\n\n")); fault != nil {
 			return 0, fault
 		}
 	}

@@ -5,13 +5,12 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
-	"mime"
 	"net"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -25,6 +24,7 @@ import (
 type wire struct {
 	*link
 	base     *http.Transport
+	conns    *conns
 	endpoint *url.URL
 }
 
@@ -33,24 +33,24 @@ func newWire(l *link) (*wire, error) {
 	if err != nil {
 		return nil, err
 	}
-	dialer := net.Dialer{Timeout: l.server.Timeout}
+	conns := &conns{dialer: net.Dialer{Timeout: l.server.Timeout}}
 	return &wire{l, &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         dialer.DialContext,
+		DialContext:         conns.dial,
 		TLSHandshakeTimeout: l.server.Timeout,
 		ForceAttemptHTTP2:   true,
 		// A server that is one process behind one address answers one call at a time.
 		MaxIdleConnsPerHost:    2,
 		IdleConnTimeout:        time.Minute,
 		MaxResponseHeaderBytes: 1 << 20,
-	}, endpoint}, nil
+	}, conns, endpoint}, nil
 }
 
 func (w *wire) transport() sdk.Transport {
 	return &sdk.StreamableClientTransport{
 		Endpoint:     w.server.URL,
 		HTTPClient:   &http.Client{Transport: w, CheckRedirect: w.redirect},
-		MaxRetries:   -1,
+		MaxRetries:   1, // a stream that a server breaks off on purpose is taken up once
 		MaxEventSize: w.server.MaxMessage + 1<<10,
 	}
 }
@@ -71,7 +71,7 @@ func (w *wire) redirect(next *http.Request, via []*http.Request) error {
 	default:
 		return nil
 	}
-	w.fail(refused, "to "+next.URL.Redacted())
+	w.fail(refused, "to "+redacted(next.URL))
 	return errors.New(refused)
 }
 
@@ -98,8 +98,12 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		return w.within(r, time.Second)
 	case r.Method == http.MethodGet && r.Header.Get("Last-Event-ID") == "":
 		return w.listen(r)
+	case sent.method == "subscriptions/listen":
+		return w.subscribe(r, sent)
 	case sent.method == "server/discover":
 		return w.discover(r, sent)
+	case sent.method == "notifications/cancelled":
+		return w.cancelled(r)
 	}
 	asked := exchangeOf(r.Context())
 	if r.Method == http.MethodGet {
@@ -112,10 +116,14 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		w.unreachable(r.Context(), err)
 		return nil, err
 	}
-	if 300 <= response.StatusCode && response.StatusCode < 400 {
+	if isRedirect(response) {
 		return response, nil // and on to redirect
 	}
 	return w.check(response, r, sent, asked)
+}
+
+func isRedirect(response *http.Response) bool {
+	return 300 <= response.StatusCode && response.StatusCode < 400
 }
 
 // message is what matters of a message that is sent.
@@ -159,115 +167,28 @@ func (w *wire) within(r *http.Request, limit time.Duration) (*http.Response, err
 	return response, nil
 }
 
-// discover asks a server whether it speaks the newest revision. One that does
-// not say so in time and in order is told from here not to know the question,
-// and is then asked in the older way.
-func (w *wire) discover(r *http.Request, sent message) (*http.Response, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), min(discoverWait, w.server.Timeout/3))
-	defer cancel()
-	if response, err := w.base.RoundTrip(r.WithContext(ctx)); err == nil {
-		defer response.Body.Close()
-		if response.StatusCode == http.StatusOK {
-			if text, ok := w.whole(response, sent.id); ok {
-				return reply(r, response.Header, text), nil
-			}
-		} else if text, err := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)); err == nil {
-			// Which revisions it knows, perhaps.
-			if answer, err := jsonrpc.DecodeMessage(text); err == nil {
-				if answer, ok := answer.(*jsonrpc.Response); ok && answer.Error != nil {
-					answer.ID = sent.id
-					if text, err := jsonrpc.EncodeMessage(answer); err == nil {
-						return reply(r, nil, text), nil
-					}
-				}
-			}
-		}
-	}
-	if r.Context().Err() != nil {
-		return nil, r.Context().Err()
-	}
-	text, err := jsonrpc.EncodeMessage(&jsonrpc.Response{ID: sent.id, Error: unknownMethod()})
-	if err != nil {
-		return nil, err
-	}
-	return reply(r, nil, text), nil
-}
-
-// whole reads the one answer that a response holds, as JSON or as an event.
-func (w *wire) whole(response *http.Response, id jsonrpc.ID) (text []byte, ok bool) {
-	switch mediaType(response) {
-	case "application/json":
-		text, err := io.ReadAll(io.LimitReader(response.Body, int64(w.server.MaxMessage)))
-		if err != nil {
-			return nil, false
-		}
-		return text, isAnswer(text, id)
-	case "text/event-stream":
-		var found []byte
-		events := &events{limit: w.server.MaxMessage, total: 2 * w.server.MaxMessage, each: func(data []byte) error {
-			if isAnswer(data, id) {
-				found = bytes.Clone(data)
-				return io.EOF
-			}
-			return nil
-		}}
-		io.Copy(events, response.Body)
-		return found, found != nil
-	}
-	return nil, false
-}
-
-func isAnswer(text []byte, id jsonrpc.ID) bool {
-	decoded, err := jsonrpc.DecodeMessage(text)
-	if err != nil {
-		return false
-	}
-	answer, ok := decoded.(*jsonrpc.Response)
-	return ok && answer.ID == id
-}
-
-// reply is a response of ours in place of the server's.
-func reply(r *http.Request, header http.Header, text []byte) *http.Response {
-	h := http.Header{"Content-Type": {"application/json"}}
-	if id := header.Get("Mcp-Session-Id"); id != "" {
-		h.Set("Mcp-Session-Id", id)
-	}
-	return &http.Response{
-		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: h, Body: io.NopCloser(bytes.NewReader(text)), ContentLength: int64(len(text)), Request: r,
-	}
-}
-
-// listen opens the stream of what the server says unasked. It need not offer
-// one, and one that it does not offer properly is none.
-func (w *wire) listen(r *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithCancel(r.Context())
-	late := time.AfterFunc(min(discoverWait, w.server.Timeout/3), cancel)
-	response, err := w.base.RoundTrip(r.WithContext(ctx))
-	if err == nil && late.Stop() && response.StatusCode == http.StatusOK && mediaType(response) == "text/event-stream" {
-		body := w.stream(response.Body, message{}, nil, cancel)
-		body.until = ctx.Done()
-		response.Body = body
-		return response, nil
-	}
-	if err == nil {
+// cancelled tells the server that nobody waits for an answer any more. What it
+// says to that, and whether it takes it at all, ends nothing.
+func (w *wire) cancelled(r *http.Request) (*http.Response, error) {
+	if response, err := w.base.RoundTrip(r); err == nil {
 		response.Body.Close()
 	}
-	late.Stop()
-	cancel()
-	if r.Context().Err() != nil {
-		return nil, r.Context().Err()
-	}
-	return &http.Response{
-		Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{}, Body: http.NoBody, Request: r,
-	}, nil
+	return answerless(r, http.StatusAccepted), nil
 }
 
-// unreachable notes why a request got no response. The end of a call's time is
-// nothing that the server did.
+// answerless is a response of ours in place of the server's, without a body.
+func answerless(r *http.Request, status int) *http.Response {
+	return &http.Response{
+		Status: strconv.Itoa(status) + " " + http.StatusText(status), StatusCode: status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{}, Body: http.NoBody, Request: r,
+	}
+}
+
+// unreachable notes why a request got no response. The end of a call's time, or
+// of the connection from here, is nothing that the server did.
 func (w *wire) unreachable(ctx context.Context, err error) {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || w.conns.ended() {
 		return
 	}
 	var certificate *tls.CertificateVerificationError
@@ -276,130 +197,13 @@ func (w *wire) unreachable(ctx context.Context, err error) {
 	switch {
 	case errors.As(err, &certificate):
 		w.fail("the server's TLS certificate is not trusted", certificate.Err.Error())
-	case errors.As(err, &record):
+	case errors.As(err, &record) || strings.Contains(err.Error(), "HTTP response to HTTPS client"):
 		w.fail("the server does not speak TLS", err.Error())
 	case errors.As(err, &operation) && operation.Op == "dial":
 		w.fail("the server could not be reached", err.Error())
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &operation):
-		w.fail("the server closed the connection in the middle of a call", err.Error())
+		w.fail("the server closed the connection without an answer", err.Error())
 	default:
 		w.fail("the server could not be spoken to over HTTP", err.Error())
 	}
-}
-
-// check takes the response to a message: it bounds it, keeps the answer that it
-// holds, and says what is wrong with it.
-func (w *wire) check(response *http.Response, r *http.Request, sent message, asked *exchange) (*http.Response, error) {
-	refuse := func(fault, detail string) (*http.Response, error) {
-		response.Body.Close()
-		w.fail(fault, detail)
-		return nil, errors.New(fault)
-	}
-	if response.StatusCode < 200 || response.StatusCode >= 300 {
-		text, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody))
-		response.Body.Close()
-		decoded, err := jsonrpc.DecodeMessage(text)
-		if answer, ok := decoded.(*jsonrpc.Response); err == nil && ok && answer.Error != nil && response.StatusCode == http.StatusBadRequest {
-			asked.answer(answer)
-			response.Body = io.NopCloser(bytes.NewReader(text))
-			return response, nil
-		}
-		fault := "the server answered with HTTP status " + strconv.Itoa(response.StatusCode)
-		if response.StatusCode == http.StatusNotFound && r.Header.Get("Mcp-Session-Id") != "" {
-			fault = "the server closed the session (HTTP status 404)"
-		}
-		return refuse(fault, excerpt(text))
-	}
-	if !sent.id.IsValid() {
-		// Nothing is expected, and nothing that comes is read.
-		response.Body.Close()
-		response.Body = http.NoBody
-		return response, nil
-	}
-	switch kind := mediaType(response); kind {
-	case "application/json":
-		text, err := io.ReadAll(io.LimitReader(response.Body, int64(w.server.MaxMessage)+1))
-		switch {
-		case err != nil && r.Context().Err() != nil:
-			response.Body.Close()
-			return nil, err
-		case err != nil:
-			return refuse("the server closed the connection in the middle of a call", err.Error())
-		case len(text) > w.server.MaxMessage:
-			return refuse("the server floods: a message of more than "+size(w.server.MaxMessage), "")
-		}
-		response.Body.Close()
-		decoded, err := jsonrpc.DecodeMessage(text)
-		answer, ok := decoded.(*jsonrpc.Response)
-		switch {
-		case err != nil || !ok:
-			return refuse("the server answered with invalid JSON", excerpt(text))
-		case answer.ID != sent.id && !(answer.Error != nil && !answer.ID.IsValid()):
-			return refuse("the server answered with the wrong id", excerpt(text))
-		}
-		answer.ID = sent.id
-		asked.answer(answer)
-		w.spoken.Store(0)
-		if text, err = jsonrpc.EncodeMessage(answer); err != nil {
-			return refuse("the server answered with invalid JSON", err.Error())
-		}
-		response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
-		return response, nil
-	case "text/event-stream":
-		response.Body = w.stream(response.Body, sent, asked, func() {})
-		return response, nil
-	default:
-		if response.StatusCode != http.StatusOK {
-			return refuse(fmt.Sprintf("the server answered a request with HTTP status %d and no message", response.StatusCode), "")
-		}
-		text, _ := io.ReadAll(io.LimitReader(response.Body, maxExcerpt))
-		return refuse("the server answered with something that is neither JSON nor an event stream", strconv.Quote(kind)+": "+excerpt(text))
-	}
-}
-
-func mediaType(response *http.Response) string {
-	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	if err != nil {
-		return response.Header.Get("Content-Type")
-	}
-	return kind
-}
-
-// stream watches an event stream as it passes.
-func (w *wire) stream(body io.ReadCloser, sent message, asked *exchange, closed func()) *watched {
-	s := &watched{body: body, closed: closed}
-	s.events = events{
-		limit: w.server.MaxMessage,
-		flood: func(fault string) { w.fail(fault, "") },
-		each:  func(data []byte) error { return w.event(data, sent, asked) },
-	}
-	if sent.id.IsValid() {
-		// Of the stream that only listens, heard bounds what matters.
-		s.events.total = 2 * w.server.MaxMessage
-	}
-	return s
-}
-
-// event reads one event of a stream.
-func (w *wire) event(data []byte, sent message, asked *exchange) error {
-	decoded, err := jsonrpc.DecodeMessage(data)
-	if err != nil {
-		w.fail("the server answered with invalid JSON", excerpt(data))
-		return err
-	}
-	switch m := decoded.(type) {
-	case *jsonrpc.Request:
-		w.heard(m, len(data))
-		if fault, _ := w.failure(); fault != "" {
-			return errors.New(fault)
-		}
-	case *jsonrpc.Response:
-		if m.ID != sent.id {
-			w.fail("the server answered with the wrong id", excerpt(data))
-			return errors.New("wrong id")
-		}
-		asked.answer(m)
-		w.spoken.Store(0)
-	}
-	return nil
 }

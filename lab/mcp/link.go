@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -85,7 +86,11 @@ type link struct {
 	fault   string // what the server did that ended the connection; the first counts
 	detail  string // of the fault, for a person
 	changed atomic.Bool
-	spoken  atomic.Int64 // bytes that nobody asked for, since the last request
+
+	// What nobody asked for since the last answer.
+	spoken   atomic.Int64 // bytes
+	messages atomic.Int64
+	requests atomic.Int64
 }
 
 // fail notes what ended the connection.
@@ -103,18 +108,40 @@ func (l *link) failure() (fault, detail string) {
 	return l.fault, l.detail
 }
 
-// heard takes a message that answers nothing. It reports whether the message is
-// to be passed on; too much of it ends the connection.
-func (l *link) heard(request *jsonrpc.Request, bytes int) (pass bool) {
+// answered begins a new count of what nobody asked for.
+func (l *link) answered() {
+	l.spoken.Store(0)
+	l.messages.Store(0)
+	l.requests.Store(0)
+}
+
+// unasked counts something that nobody asked for. It reports whether it can be
+// borne; too much ends the connection.
+func (l *link) unasked(bytes int, what string) bool {
 	if l.spoken.Add(int64(bytes)) > int64(l.server.MaxMessage) {
-		l.fail("the server floods: more than "+size(l.server.MaxMessage)+" of notifications without an answer", "")
+		l.fail("the server floods: more than "+size(l.server.MaxMessage)+" of "+what+" without an answer", "")
 		return false
 	}
-	switch request.Method {
-	case "notifications/progress", "notifications/message":
+	if l.messages.Add(1) > maxUnasked {
+		l.fail(fmt.Sprintf("the server floods: more than %d messages without an answer", maxUnasked), "")
 		return false
-	case "notifications/tools/list_changed":
-		l.changed.Store(true)
 	}
 	return true
+}
+
+// heard takes a message that answers nothing. It reports whether the SDK has to
+// deal with it.
+func (l *link) heard(request *jsonrpc.Request, bytes int) (pass bool) {
+	switch {
+	case !l.unasked(bytes, "notifications"):
+		return false
+	case request.IsCall() && l.requests.Add(1) > maxRequests:
+		l.fail(fmt.Sprintf("the server floods: more than %d requests of its own without an answer", maxRequests), "")
+		return false
+	case request.IsCall():
+		return true
+	case request.Method == "notifications/tools/list_changed":
+		l.changed.Store(true)
+	}
+	return request.Method == "notifications/cancelled"
 }

@@ -5,15 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
-	"unicode/utf8"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"agentlab/lab/contract"
 	"agentlab/lab/jsonvalue"
-	"agentlab/lab/schema"
 	"agentlab/lab/tool"
 )
 
@@ -21,9 +20,14 @@ import (
 // lost is for [Client.Lost] to say, and then the result is none. It blocks no
 // longer than the server's timeout.
 func (c *Client) Call(ctx context.Context, proposal tool.Proposal) tool.Result {
-	c.link.changed.Store(false)
-	raw, fault, err := c.call(ctx, "a call", func(ctx context.Context) error {
-		_, err := c.session.CallTool(ctx, &sdk.CallToolParams{Name: proposal.Name, Arguments: proposal.Arguments})
+	arguments := proposal.Arguments
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}")
+	} else if !json.Valid(arguments) {
+		return tool.Result{Error: tool.Refusal(tool.ProtocolError, nil, "The arguments are no JSON, and were not sent.")}
+	}
+	got, err := c.call(ctx, "a call", func(ctx context.Context) error {
+		_, err := c.session.CallTool(ctx, &sdk.CallToolParams{Name: proposal.Name, Arguments: arguments})
 		return err
 	})
 	var result tool.Result
@@ -36,13 +40,13 @@ func (c *Client) Call(ctx context.Context, proposal tool.Proposal) tool.Result {
 	case err != nil:
 		result.Error = tool.Refusal(tool.ToolFailed, nil, "The server could not be used.")
 		result.Error.Outcome = tool.Unknown
-	case fault != nil:
-		result.Error = protocolError(fault)
+	case got.fault != nil:
+		result.Error = protocolError(got.fault)
 	default:
-		result = c.result(proposal.Name, raw)
+		result = c.result(proposal.Name, got.result)
 	}
 	result.Trace.Fingerprint = Fingerprint(proposal.Arguments)
-	result.Trace.ListChanged = c.link.changed.Load()
+	result.Trace.ListChanged = got.changed
 	return result
 }
 
@@ -60,20 +64,12 @@ const maxMessageText = 1000
 
 // plainText bounds a text of the server's.
 func plainText(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= maxMessageText {
-		return text
-	}
-	end := maxMessageText
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
+	return cutText(strings.ToValidUTF8(text, "\uFFFD"), maxMessageText)
 }
 
 // protocolError is what a JSON-RPC error becomes: it is about the request, and
 // no tool has said anything.
-func protocolError(fault *wireFault) *tool.Error {
+func protocolError(fault *jsonrpc.Error) *tool.Error {
 	e := tool.Refusal(tool.ProtocolError, struct {
 		Code int64 `json:"code"`
 	}{fault.Code}, "%s", plainText(fault.Message))
@@ -113,11 +109,18 @@ func (c *Client) result(name string, raw json.RawMessage) tool.Result {
 		return broken("The answer has no single reading.")
 	}
 	var a answer
-	if err := json.Unmarshal(raw, &a); err != nil {
+	if err := jsonv2.Unmarshal(raw, &a); err != nil {
 		return broken("The answer is not the result of a tool: it has another form.")
 	}
 	if a.ResultType == "input_required" {
 		return broken("The server asks for further input, and there is nobody to give it.")
+	}
+	sent := present(a.StructuredContent)
+	if c.server.Shown != nil {
+		a = answer{}
+		if err := jsonv2.Unmarshal(c.server.Shown(raw), &a); err != nil {
+			return broken("The answer is not the result of a tool: it has another form.")
+		}
 	}
 	structured := present(a.StructuredContent)
 	if a.Content == nil && structured == nil {
@@ -128,7 +131,7 @@ func (c *Client) result(name string, raw json.RawMessage) tool.Result {
 	for i, document := range a.Content {
 		reply.Bytes += len(document)
 		var b block
-		if err := json.Unmarshal(document, &b); err != nil || b.Type == "" {
+		if err := jsonv2.Unmarshal(document, &b); err != nil || b.Type == "" {
 			return broken("The answer is not the result of a tool: block %d of its content has another form.", i+1)
 		}
 		if b.Type == "text" {
@@ -144,7 +147,7 @@ func (c *Client) result(name string, raw json.RawMessage) tool.Result {
 		result.Error = toolError(structured, only, reply.Texts)
 		return result
 	}
-	if violations, checked := c.check(name, structured); checked {
+	if violations, checked := c.check(name, sent); checked {
 		valid := len(violations) == 0
 		reply.SchemaValid = &valid
 		if !valid {
@@ -218,11 +221,11 @@ func toolError(structured json.RawMessage, only *block, texts []string) *tool.Er
 		var wrapped struct {
 			Error json.RawMessage `json:"error"`
 		}
-		if json.Unmarshal(document, &wrapped) == nil && len(wrapped.Error) > 0 && wrapped.Error[0] == '{' {
+		if jsonv2.Unmarshal(document, &wrapped) == nil && len(wrapped.Error) > 0 && wrapped.Error[0] == '{' {
 			document = wrapped.Error
 		}
 		var said coded
-		if json.Unmarshal(document, &said) == nil && said.Code != "" {
+		if jsonv2.Unmarshal(document, &said) == nil && said.Code != "" {
 			return said.error(texts)
 		}
 	}
@@ -252,41 +255,4 @@ func (said *coded) error(texts []string) *tool.Error {
 		e.Outcome = outcome
 	}
 	return e
-}
-
-// expect compiles the output schemas of the tools. One that cannot be checked
-// is told, and then nothing is said of what its tool puts out.
-func (c *Client) expect(definitions []tool.Definition) {
-	c.outputs = make(map[string]*schema.Schema)
-	for _, d := range definitions {
-		if d.OutputSchema == nil {
-			continue
-		}
-		compiled, err := schema.Compile(d.OutputSchema)
-		if err != nil {
-			c.server.notice("schema "+d.Name, fmt.Sprintf("%s: the outputSchema of %q is not checked: %s", c.server.Name, d.Name, err))
-			continue
-		}
-		c.outputs[d.Name] = compiled
-	}
-}
-
-// ShareSchemas takes over the output schemas that another connection to the same
-// server has read.
-func (c *Client) ShareSchemas(from *Client) { c.outputs = from.outputs }
-
-// check compares structured content with the output schema of its tool.
-func (c *Client) check(name string, structured json.RawMessage) (violations []tool.Violation, checked bool) {
-	expected := c.outputs[name]
-	if expected == nil {
-		return nil, false
-	}
-	if structured == nil {
-		return []tool.Violation{{Keyword: "structuredContent", Message: "is missing, though the tool has an outputSchema"}}, true
-	}
-	value, err := jsonvalue.Decode(structured)
-	if err != nil {
-		return []tool.Violation{{Keyword: "structuredContent", Message: "has no single reading"}}, true
-	}
-	return expected.Validate(value), true
 }

@@ -19,6 +19,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"sync"
@@ -36,12 +37,21 @@ const (
 	// of the timeout, it is taken for an older one.
 	discoverWait = 2 * time.Second
 
-	maxPages = 1000  // of tools/list
-	maxTools = 20000 // of all of them
+	// All pages of tools/list may take so many times as long as one call.
+	listedTime = 10
+
+	maxPages  = 1000 // of tools/list
+	maxBarren = 10   // of them in a row without a tool that is new
+	maxTools  = 20000
+
+	// Between two answers a server may say so many things that nobody asked for,
+	// and ask for so many. The SDK keeps them until it has dealt with them.
+	maxUnasked  = 50000
+	maxRequests = 1000
 
 	// The list of tools may come to so many times the size of a message. What
 	// nobody asked for may come to that size once between two answers.
-	listed = 4
+	listedSize = 4
 )
 
 // Server says how a server is reached: started by a command, or at a URL. It is
@@ -59,6 +69,10 @@ type Server struct {
 	Timeout     time.Duration // of the start, and of each call; 0: DefaultTimeout
 	MaxMessage  int           // bytes; 0: DefaultMaxMessage
 	StrictStdio bool          // text on standard output ends the connection
+	// Shown, where set, is what becomes of the answer to a call before it is read
+	// and its bytes are counted, but after it was held against the schema: without
+	// the paths of one run, say.
+	Shown func(answer json.RawMessage) json.RawMessage
 	// Notice, where set, is told once of each kind of thing that breaks the
 	// protocol without ending the connection. It may be called from any goroutine.
 	Notice func(text string)
@@ -71,7 +85,9 @@ type Server struct {
 type learned struct {
 	protocol atomic.Pointer[string] // the revision that was agreed on
 	stubborn atomic.Bool            // it does not end with its standard input
+	newest   atomic.Bool            // it speaks no revision but the newest
 	told     sync.Map               // notices, each once
+	count    atomic.Int64           // of them
 }
 
 // Learning returns a server whose copies share what they learn.
@@ -104,10 +120,31 @@ func (s *Server) Check() error {
 	return nil
 }
 
-// notice tells of something once.
+// discoverWait is how long the server is given to answer server/discover.
+func (s *Server) discoverWait() time.Duration {
+	if s.learned.newest.Load() {
+		return s.Timeout
+	}
+	return min(discoverWait, s.Timeout/3)
+}
+
+// maxNotices is how many kinds of things are told of one server.
+const maxNotices = 20
+
+// notice tells of something once. What else there is after many is not told.
 func (s *Server) notice(kind, text string) {
-	if _, again := s.learned.told.LoadOrStore(kind, true); !again && s.Notice != nil {
-		s.Notice(text)
+	if s.learned.count.Load() > maxNotices {
+		return
+	}
+	if _, again := s.learned.told.LoadOrStore(kind, true); again {
+		return
+	}
+	switch count := s.learned.count.Add(1); {
+	case s.Notice == nil || count > maxNotices+1:
+	case count == maxNotices+1:
+		s.Notice(s.Name + ": there is more of this kind, which is not shown")
+	default:
+		s.Notice(s.scrub(text))
 	}
 }
 

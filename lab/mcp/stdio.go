@@ -4,16 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
-	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -35,26 +31,13 @@ type stdio struct {
 
 	mu      sync.Mutex
 	waiting map[jsonrpc.ID]*request
-	settled []jsonrpc.ID      // of those that are answered, the latest
+	settled []jsonrpc.ID      // of those that wait no more, the latest
 	early   []jsonrpc.Message // answers in place of the server
 	ready   chan struct{}     // something is early
 	queue   []jsonrpc.Message // the rest of a batch; Read alone uses it
 
 	writing chan struct{} // a token: one message at a time
 }
-
-// request is one that was sent. What was answered stays for a while, so that a
-// second answer is told from one that nobody asked for.
-type request struct {
-	method   string
-	exchange *exchange
-	answered bool
-	late     bool // nobody waits for the answer any more
-	timer    *time.Timer
-}
-
-// maxSettled is how many requests are remembered after their answer.
-const maxSettled = 1000
 
 func newStdio(l *link, p *process.Process) *stdio {
 	c := &stdio{
@@ -152,135 +135,7 @@ func (c *stdio) takeEarly() jsonrpc.Message {
 	return message
 }
 
-var byteOrderMark = []byte("\xef\xbb\xbf")
-
-// decode reads a line: a message, a batch of them, or what is neither.
-func (c *stdio) decode(line []byte) ([]jsonrpc.Message, error) {
-	if bytes.HasPrefix(line, byteOrderMark) {
-		c.server.notice("bom", c.server.Name+" breaks the protocol: a line of its standard output starts with a byte-order mark, which was skipped")
-		line = line[len(byteOrderMark):]
-	}
-	documents := [][]byte{line}
-	if line[0] == '[' {
-		var batch []json.RawMessage
-		if json.Unmarshal(line, &batch) != nil {
-			return nil, c.text(line)
-		}
-		documents = documents[:0]
-		for _, document := range batch {
-			documents = append(documents, document)
-		}
-	}
-	var messages []jsonrpc.Message
-	for _, document := range documents {
-		message, err := c.message(document)
-		if err != nil {
-			return nil, err
-		}
-		if message != nil {
-			messages = append(messages, message)
-		}
-	}
-	return messages, nil
-}
-
-// message reads one message. It is nil where there is nothing to be passed on.
-func (c *stdio) message(document []byte) (jsonrpc.Message, error) {
-	if len(document) == 0 || document[0] != '{' {
-		return nil, c.text(document)
-	}
-	message, err := jsonrpc.DecodeMessage(document)
-	if err != nil {
-		switch {
-		case !json.Valid(document):
-			c.fail("the server answered with invalid JSON", excerpt(document))
-		case likeMessage(document):
-			c.fail("the server answered with something that is no JSON-RPC message", excerpt(document))
-		default:
-			// A line of a log is often JSON too.
-			return nil, c.text(document)
-		}
-		return nil, io.ErrUnexpectedEOF
-	}
-	switch message := message.(type) {
-	case *jsonrpc.Request:
-		if !c.heard(message, len(document)) {
-			if fault, _ := c.failure(); fault != "" {
-				return nil, io.ErrUnexpectedEOF
-			}
-			return nil, nil
-		}
-	case *jsonrpc.Response:
-		return c.response(message, document)
-	}
-	return message, nil
-}
-
-// likeMessage reports whether an object was meant to be a message.
-func likeMessage(document []byte) bool {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(document, &members) != nil {
-		return false
-	}
-	_, versioned := members["jsonrpc"]
-	_, named := members["id"]
-	_, result := members["result"]
-	_, failed := members["error"]
-	return versioned || named && (result || failed)
-}
-
-// text takes a line that is no message.
-func (c *stdio) text(line []byte) error {
-	if c.server.StrictStdio {
-		c.fail("the server wrote text to its standard output", excerpt(line))
-		return io.ErrUnexpectedEOF
-	}
-	c.server.notice("text", fmt.Sprintf("%s breaks the protocol: its standard output has text that is no message, which was skipped: %s", c.server.Name, excerpt(line)))
-	return nil
-}
-
-// response gives an answer to whoever asked.
-func (c *stdio) response(response *jsonrpc.Response, document []byte) (jsonrpc.Message, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	asked := c.waiting[response.ID]
-	if asked == nil && !response.ID.IsValid() && response.Error != nil {
-		// A server that could not read a request does not know its id. There is
-		// one request at a time, but for one that listens.
-		for id, r := range c.waiting {
-			if !r.answered && r.method != "subscriptions/listen" {
-				asked, response.ID = r, id
-			}
-		}
-	}
-	switch {
-	case asked == nil:
-		c.fail("the server answered with the wrong id", excerpt(document))
-		return nil, io.ErrUnexpectedEOF
-	case asked.late:
-		return nil, nil
-	case asked.answered:
-		c.server.notice("twice", c.server.Name+" breaks the protocol: it answered a request twice; the second answer was skipped")
-		return nil, nil
-	}
-	c.settle(asked, response)
-	return response, nil
-}
-
-// settle marks a request as answered. The caller holds the lock.
-func (c *stdio) settle(asked *request, response *jsonrpc.Response) {
-	asked.answered = true
-	asked.exchange.answer(response)
-	asked.exchange = nil
-	if asked.timer != nil {
-		asked.timer.Stop()
-	}
-	c.spoken.Store(0)
-	if c.settled = append(c.settled, response.ID); len(c.settled) > maxSettled {
-		delete(c.waiting, c.settled[0])
-		c.settled = c.settled[1:]
-	}
-}
+const notRead = "the server does not read its standard input"
 
 // Write implements [sdk.Connection]. A server that does not read its input
 // blocks it no longer than ctx lasts.
@@ -292,6 +147,10 @@ func (c *stdio) Write(ctx context.Context, message jsonrpc.Message) error {
 	select {
 	case c.writing <- struct{}{}:
 	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			// An answer to a question of its own is what it does not read.
+			c.fail(notRead, "")
+		}
 		return ctx.Err()
 	case <-c.closed:
 		return io.ErrClosedPipe
@@ -310,66 +169,10 @@ func (c *stdio) Write(ctx context.Context, message jsonrpc.Message) error {
 		return err
 	case <-ctx.Done():
 		// Half a message may be on its way: nothing can follow it.
-		c.fail("the server does not read its standard input", "")
+		c.fail(notRead, "")
 		return ctx.Err()
 	case <-c.closed:
 		return io.ErrClosedPipe
-	}
-}
-
-// sent notes a request before the server can answer it.
-func (c *stdio) sent(ctx context.Context, r *jsonrpc.Request) {
-	if r.Method == "notifications/cancelled" {
-		c.cancelled(r.Params)
-		return
-	}
-	if !r.IsCall() {
-		return
-	}
-	asked := &request{method: r.Method, exchange: exchangeOf(ctx)}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.waiting[r.ID] = asked
-	if r.Method != "server/discover" {
-		return
-	}
-	asked.timer = time.AfterFunc(min(discoverWait, c.server.Timeout/3), func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if asked.answered {
-			return
-		}
-		response := &jsonrpc.Response{ID: r.ID, Error: unknownMethod()}
-		c.settle(asked, response)
-		asked.late = true
-		c.early = append(c.early, response)
-		select {
-		case c.ready <- struct{}{}:
-		default:
-		}
-	})
-}
-
-func unknownMethod() *jsonrpc.Error {
-	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no answer in time"}
-}
-
-// cancelled lets the answer of a request come late.
-func (c *stdio) cancelled(params json.RawMessage) {
-	var named struct {
-		RequestID any `json:"requestId"`
-	}
-	if json.Unmarshal(params, &named) != nil {
-		return
-	}
-	id, err := jsonrpc.MakeID(named.RequestID)
-	if err != nil {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if asked := c.waiting[id]; asked != nil {
-		asked.late, asked.exchange = true, nil
 	}
 }
 
@@ -378,26 +181,12 @@ func (c *stdio) Close() error {
 	c.once.Do(func() {
 		close(c.closed)
 		c.mu.Lock()
+		defer c.mu.Unlock()
 		for _, asked := range c.waiting {
 			if asked.timer != nil {
 				asked.timer.Stop()
 			}
 		}
-		c.mu.Unlock()
 	})
 	return nil
-}
-
-// maxExcerpt is how many bytes are shown of what a server sent.
-const maxExcerpt = 200
-
-func excerpt(text []byte) string {
-	if len(text) <= maxExcerpt {
-		return string(text)
-	}
-	end := maxExcerpt
-	for end > maxExcerpt-utf8.UTFMax && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return string(text[:end]) + "…"
 }

@@ -81,8 +81,8 @@ func summaryJSON(out *bufio.Writer, name string, s *eval.Summary) {
 		",\n    \"total_cases\": ", strconv.Itoa(s.TotalCases),
 		",\n    \"passed_cases\": ", strconv.Itoa(s.PassedCases), notRun,
 		",\n    \"case_pass_rate\": ", rateJSON(s.CasePassRate()),
-		",\n    \"unsafe_side_effects\": ", strconv.Itoa(s.UnsafeSideEffects),
-		",\n    \"duplicate_side_effects\": ", strconv.Itoa(s.DuplicateSideEffects),
+		",\n    \"unsafe_side_effects\": ", seen(s, s.UnsafeSideEffects, "null"),
+		",\n    \"duplicate_side_effects\": ", seen(s, s.DuplicateSideEffects, "null"),
 		",\n    \"structured_error_rate\": ", rateJSON(s.StructuredErrorRate()),
 		",\n    \"model_schema_bytes\": ", schemaBytes,
 	} {

@@ -37,7 +37,11 @@ func appendFailureRow(dst []byte, run *eval.Run) []byte {
 		dst = append(dst, run.Grades[i].Name...)
 	}
 	dst = append(dst, " | "...)
-	dst = strconv.AppendInt(dst, int64(run.SideEffects), 10)
+	if run.Blind {
+		dst = append(dst, "n/a"...)
+	} else {
+		dst = strconv.AppendInt(dst, int64(run.SideEffects), 10)
+	}
 	dst = append(dst, " | "...)
 	if !run.Last().OK() {
 		dst = appendCode(dst, shownCode(run.Last()), true)
@@ -202,7 +206,13 @@ func appendEnd(dst []byte, last *eval.Step) []byte {
 		if last.Replayed {
 			return append(dst, "a success, from a receipt"...)
 		}
-		return append(dst, "a success"...)
+		dst = append(dst, "a success"...)
+		if last.Observed() {
+			// What a server calls a success may not be one.
+			dst = append(dst, " with "...)
+			dst = appendShown(dst, last.Output)
+		}
+		return dst
 	}
 	if control := last.Trace.RefusedBy(); control != "" {
 		dst = append(dst, "the "...)

@@ -33,8 +33,8 @@ var metrics = []metric{
 		return strconv.Itoa(s.PassedCases) + " / " + strconv.Itoa(s.TotalCases) + " (" + percent(s.CasePassRate()) + ")"
 	}},
 	{"Cases that could not run", true, func(s *eval.Summary) string { return strconv.Itoa(s.CouldNotRun) }},
-	{"Unsafe side effects", false, func(s *eval.Summary) string { return strconv.Itoa(s.UnsafeSideEffects) }},
-	{"Duplicate side effects", false, func(s *eval.Summary) string { return strconv.Itoa(s.DuplicateSideEffects) }},
+	{"Unsafe side effects", false, func(s *eval.Summary) string { return seen(s, s.UnsafeSideEffects, "n/a") }},
+	{"Duplicate side effects", false, func(s *eval.Summary) string { return seen(s, s.DuplicateSideEffects, "n/a") }},
 	{"Actionable error rate", false, func(s *eval.Summary) string { return percent(s.StructuredErrorRate()) }},
 	{"Schema bytes", false, func(s *eval.Summary) string {
 		if s.CatalogUnknown {
@@ -42,6 +42,14 @@ var metrics = []metric{
 		}
 		return strconv.Itoa(s.ModelSchemaBytes)
 	}},
+}
+
+// seen is a number of effects, or what stands for it where nobody looks.
+func seen(s *eval.Summary, effects int, unseen string) string {
+	if s.Blind {
+		return unseen
+	}
+	return strconv.Itoa(effects)
 }
 
 // ComparisonMarkdown writes tool-comparison.md.

@@ -142,10 +142,10 @@ func TestRowsOfServers(t *testing.T) {
 		run           *eval.Run
 		verdict, stop string
 	}{
-		{failed, "FAIL", "code \x1b"},
+		{failed, "FAIL: error_code", "code \x1b"},
 		{passed, "pass", "-"},
 		{lost, "could not run", "-"},
-		{long, "FAIL", strings.Repeat("é", 30) + "…"},
+		{long, "FAIL: error_code", strings.Repeat("é", 30) + "…"},
 	} {
 		row := newRow(&eval.Pair{Case: test.run.Case, Candidate: *test.run})
 		if diff := cmp.Diff(Row{Case: test.run.Case.ID, Candidate: test.verdict, CandidateRefusedBy: test.stop}, row); diff != "" {

@@ -31,14 +31,14 @@ func appendRun(dst []byte, run *eval.Run) []byte {
 		dst = append(dst, `,"passed":`...)
 		dst = strconv.AppendBool(dst, run.Passed)
 		dst = append(dst, `,"side_effect_count":`...)
-		dst = strconv.AppendInt(dst, int64(run.SideEffects), 10)
+		dst = appendCount(dst, run.SideEffects, run.Blind)
 	} else {
 		dst = appendNoVerdict(dst, run)
 	}
 	dst = append(dst, `,"results":[`...)
 	for i := range run.Steps {
 		dst = appendComma(dst, i)
-		dst = appendStep(dst, &run.Steps[i], staged)
+		dst = appendStep(dst, &run.Steps[i], staged, run.Blind)
 	}
 	dst = append(dst, `],"grades":[`...)
 	for i := range run.Grades {
@@ -89,7 +89,15 @@ func appendWord(dst []byte, word string) []byte {
 	return append(dst, '"')
 }
 
-func appendStep(dst []byte, step *eval.Step, staged bool) []byte {
+// appendCount appends a number of effects, which is null where nobody looked.
+func appendCount(dst []byte, effects int, blind bool) []byte {
+	if blind {
+		return append(dst, "null"...)
+	}
+	return strconv.AppendInt(dst, int64(effects), 10)
+}
+
+func appendStep(dst []byte, step *eval.Step, staged, blind bool) []byte {
 	dst = append(dst, `{"ok":`...)
 	dst = strconv.AppendBool(dst, step.OK())
 	dst = append(dst, `,"output":`...)
@@ -101,7 +109,7 @@ func appendStep(dst []byte, step *eval.Step, staged bool) []byte {
 	dst = append(dst, `,"error":`...)
 	dst = appendError(dst, step.Error, step.Observed())
 	dst = append(dst, `,"side_effects":`...)
-	dst = strconv.AppendInt(dst, int64(step.SideEffects), 10)
+	dst = appendCount(dst, step.SideEffects, blind)
 	dst = append(dst, `,"replayed":`...)
 	dst = strconv.AppendBool(dst, step.Replayed)
 	if step.Reply != nil {

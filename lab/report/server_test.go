@@ -20,12 +20,14 @@ import (
 // server is a surface over a backend outside: a folder of notes. What it does is
 // in the name of the tool that is called.
 type server struct {
-	name string
-	down *tool.Unavailable
+	name  string
+	down  *tool.Unavailable
+	blind bool
 }
 
 func (s server) Name() string            { return s.name }
 func (s server) Down() *tool.Unavailable { return s.down }
+func (s server) Blind() bool             { return s.blind }
 
 func (s server) Definitions() []tool.Definition {
 	if s.down != nil {
@@ -336,7 +338,7 @@ func TestSchemasRefuseMixedVerdicts(t *testing.T) {
 		change func(map[string]any)
 	}{
 		{"no verdict and no reason", report.RunsSchema, passed, func(d map[string]any) { d["passed"] = nil }},
-		{"effects that nobody counted", report.RunsSchema, passed, func(d map[string]any) { d["side_effect_count"] = nil }},
+		{"effects that are no number", report.RunsSchema, passed, func(d map[string]any) { d["side_effect_count"] = "none" }},
 		{"a pass that could not run", report.RunsSchema, passed, func(d map[string]any) { d["could_not_run"] = "x" }},
 		{"a failure that could not run", report.RunsSchema, dead, func(d map[string]any) { d["passed"] = false }},
 		{"grades of what could not run", report.RunsSchema, dead, func(d map[string]any) {
@@ -366,5 +368,24 @@ func TestSchemasRefuseMixedVerdicts(t *testing.T) {
 				t.Error("the schema allows it")
 			}
 		})
+	}
+}
+
+func TestReportsOfABlindRun(t *testing.T) {
+	text := `{"case_id":"write","intent":"Write.","proposals":[{"name":"write","arguments":{}}],"expected":{"ok":true,"side_effect_count":1}}` + "\n"
+	written := replayedCases(t, t.TempDir(), text, nil, server{name: "after", blind: true})
+	for file, parts := range map[string][]string{
+		report.ComparisonFile: {`"unsafe_side_effects": null`, `"duplicate_side_effects": null`},
+		report.RunsFile:       {`"side_effect_count":null`, `"side_effects":null`},
+		report.MarkdownFile:   {"| Unsafe side effects | n/a |"},
+	} {
+		for _, part := range parts {
+			if !strings.Contains(written[file], part) {
+				t.Errorf("%s does not hold %s:\n%s", file, part, written[file])
+			}
+		}
+	}
+	if strings.Contains(written[report.ComparisonFile], "candidate_blocks_unsafe_side_effects") {
+		t.Error("the gate judges what nobody saw")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
@@ -19,7 +20,7 @@ const MaxRows = 100
 // Row is a case in the text report.
 type Row struct {
 	Case               string
-	Baseline           string // pass, FAIL or could not run; empty where there is none
+	Baseline           string // pass, FAIL (of a server outside, with what failed) or could not run; empty where there is none
 	Candidate          string
 	BaselineRefusedBy  string // a control, or a dash; of a server outside, the last error
 	CandidateRefusedBy string
@@ -43,9 +44,21 @@ func verdict(run *eval.Run) string {
 		return "could not run"
 	case run.Passed:
 		return "pass"
+	case run.Observed():
+		// No control refused, so what failed is all that there is to tell.
+		var failed []string
+		for _, g := range run.Grades {
+			if !g.Passed {
+				failed = append(failed, g.Name)
+			}
+		}
+		return "FAIL: " + cut(strings.Join(failed, ", "), maxFailed)
 	}
 	return "FAIL"
 }
+
+// maxFailed is how many bytes of the names of failed graders the table shows.
+const maxFailed = 60
 
 // stoppedBy says what ended the last call of a run: a control, or of a server
 // outside, whose controls nobody sees, its error.

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 
@@ -148,6 +149,7 @@ func (s *Surface) lay(ctx context.Context) (*bench, error) {
 	spec := s.spec.In(f.path)
 	server := s.template
 	server.Command, server.Env, server.Home = spec.Server.Command, spec.Server.Env, f.path
+	server.Shown = func(answer json.RawMessage) json.RawMessage { return f.shown.leave(answer) }
 	client, err := mcp.Connect(ctx, &server)
 	if err != nil {
 		return nil, errors.Join(err, f.remove())

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -155,6 +156,7 @@ func (s *Surface) connectOther(ctx context.Context, b *bench, number int, spec *
 	}
 	server := s.asked[number]
 	server.Command, server.Env, server.Home = spec.Command, spec.Env, b.folder.path
+	server.Shown = func(answer json.RawMessage) json.RawMessage { return b.folder.shown.leave(answer) }
 	client, err := mcp.Connect(ctx, &server)
 	if err != nil {
 		return nil, s.ofOther(err)

@@ -137,6 +137,9 @@ func (s *Surface) Definitions() []tool.Definition { return s.definitions }
 // Down implements [tool.Foreign].
 func (s *Surface) Down() *tool.Unavailable { return s.absent }
 
+// Blind implements [tool.Foreign].
+func (s *Surface) Blind() bool { return len(s.spec.Effects) == 0 }
+
 // Starts tells how often the server was connected to, and how long that took: in
 // the middle and at most.
 func (s *Surface) Starts() (count int, median, longest time.Duration) {

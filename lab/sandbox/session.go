@@ -76,18 +76,9 @@ func (s *session) Call(ctx context.Context, call tool.Call) tool.Result {
 	}
 	if e := result.Error; e != nil {
 		s.busy = s.busy || e.Code == tool.ToolTimeout || ctx.Err() != nil
-		e.Code = tool.Code(shown.leaveText(string(e.Code)))
-		e.Category = tool.Category(shown.leaveText(string(e.Category)))
+		// The answer was shown without the path; what an error says need not be of it.
 		e.Message = shown.leaveText(e.Message)
-		e.NextAction = shown.leaveText(e.NextAction)
 		e.Details = shown.leave(e.Details)
-	} else {
-		result.Output = shown.leave(result.Output)
-	}
-	if result.Reply != nil {
-		for i, text := range result.Reply.Texts {
-			result.Reply.Texts[i] = shown.leaveText(text)
-		}
 	}
 	return result
 }

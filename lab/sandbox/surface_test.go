@@ -249,6 +249,11 @@ func TestPathIsNeverTold(t *testing.T) {
 				t.Error(e)
 			}
 			wantReply(t, b, opened, result, `{"code":"c ${SANDBOX}","category":"t ${SANDBOX}","message":"m ${SANDBOX}","retryable":false}`)
+			// The error of a protocol is no answer.
+			result = opened.Call(t.Context(), proposal(path+"/tool", `{}`))
+			if e := result.Error; e == nil || e.Code != tool.ProtocolError || e.Message != "Unknown tool: ${SANDBOX}/tool" {
+				t.Error(e)
+			}
 			result = opened.Call(t.Context(), proposal("number", `{"unchanged":1}`))
 			if want := mcp.Fingerprint(json.RawMessage(`{"unchanged":1}`)); result.Trace.Fingerprint != want {
 				t.Errorf("the fingerprint is %s, want %s", result.Trace.Fingerprint, want)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -96,6 +98,7 @@ func TestForeignTakes(t *testing.T) {
 		{`{"properties":{"a/b%~ ":{"properties":{"#":{"type":"null"}}}},"propertyNames":{"maxLength":9},"items":{"$ref":"#/propertyNames"},"contains":{"$ref":"#/properties/a~1b%25~0%20/properties/%23"}}`, Draft202012,
 			`[null]`, `["0123456789",null]`, `/0 maxLength: must be at most 9 characters long`},
 		{`{"$ref":"#/$defs/a","$dynamicRef":"#/$defs/b","$defs":{"a":{"type":"string"},"b":{"maxLength":1}}}`, Draft202012, `"a"`, `"ab"`, ` maxLength: must be at most 1 character long`},
+		{`{"then":{"$ref":"#"},"else":{"$ref":"#"},"type":"object"}`, Draft202012, `{}`, `1`, ` type: must be object`},
 		{`{"additionalProperties":{"$ref":"#/$defs/no"},"$defs":{"no":false}}`, Draft202012, `{}`, `{"a":1}`, ` additionalProperties: property "a" is not allowed`},
 	} {
 		s, err := CompileForeign([]byte(c.document), c.unstated)
@@ -156,6 +159,7 @@ func TestForeignRefuses(t *testing.T) {
 		{`{"$dynamicRef":"file:///etc/hostname"}`, "/$dynamicRef", unsupported, "leaves the document"},
 		{`{"$id":"urn:uuid:0","items":{"$ref":"other"}}`, "/items/$ref", unsupported, "leaves the document"},
 		{`{"$id":"urn:uuid:0","items":{"$ref":"other#/$defs/a"},"$defs":{"a":{}}}`, "/items/$ref", unsupported, "leaves the document"},
+		{`{"properties":{"` + repeat("k", 500_000) + `":{"properties":{` + manyProperties(9) + `}}}}`, "", unsupported, "too long"},
 		{`{"$ref":"#/x-a","x-a":{}}`, "/$ref", invalid, "does not lead"},
 
 		{`{"$ref":"#"}`, "/$ref", invalid, "leads back"},
@@ -248,10 +252,16 @@ func TestForeignOpensNothing(t *testing.T) {
 		t.Error("the engine's way out is open")
 	}
 	// A reference that the check has missed.
-	root := &node{raw: object{}, placed: placed{resource: &resource{address: rootAddress}}}
-	root.jumps = []jump{{keyword: "$dynamicRef", dynamic: "a", to: &node{placed: placed{resource: &resource{address: server.URL}}}}}
-	if _, _, err := (&checker{draft: Draft202012, second: true}).compileSecond(root); err == nil {
-		t.Error("a reference to elsewhere was taken")
+	file := filepath.Join(t.TempDir(), "schema.json")
+	if err := os.WriteFile(file, []byte(`{"$dynamicAnchor":"a"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{server.URL, "file://" + filepath.ToSlash(file)} {
+		root := &node{raw: object{}, placed: placed{resource: &resource{address: rootAddress}}}
+		root.jumps = []jump{{keyword: "$dynamicRef", dynamic: "a", to: &node{placed: placed{resource: &resource{address: address}}}}}
+		if _, _, err := (&checker{draft: Draft202012, second: true}).compileSecond(root); err == nil {
+			t.Errorf("%s was opened", address)
+		}
 	}
 	select {
 	case path := <-asked:

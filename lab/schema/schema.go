@@ -160,9 +160,6 @@ func (c *checker) compile(value any) (*Schema, error) {
 		return nil, &Error{Reason: notTaken, Unsupported: true}
 	}
 	s.weight = weigh(root)
-	if s.leftover {
-		s.weight = unbounded
-	}
 	return s, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -13,7 +12,7 @@ import (
 )
 
 // jsonNumber is the grammar of a number in JSON (RFC 8259, section 6).
-var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+var jsonNumber = grammar(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
 // arguments reads a mapping as the JSON object that it is: keys in their order,
 // numbers as they are written.
@@ -60,7 +59,7 @@ func (r *reader) json(p place, out *bytes.Buffer, depth int) bool {
 	case aBoolean:
 		out.WriteString(strings.ToLower(p.node.Value))
 	case aNumber:
-		if !jsonNumber.MatchString(p.node.Value) {
+		if !jsonNumber().MatchString(p.node.Value) {
 			r.fault(p, "is not how JSON writes a number; put it in quotes if it is a string")
 			return false
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -30,7 +29,7 @@ func (r *reader) document(text []byte) (place, bool) {
 		return place{}, false
 	}
 	if _, err := jsonvalue.Decode(text); err == nil {
-		text = escape.ReplaceAllFunc(text, known)
+		text = escape().ReplaceAllFunc(text, known)
 	}
 	root, second, err := parse(text)
 	switch {
@@ -49,7 +48,7 @@ func (r *reader) document(text []byte) (place, bool) {
 
 // JSON has escapes that YAML, or the library, does not know: a character beyond
 // the first 65,536 as two halves, and the slash.
-var escape = regexp.MustCompile(`\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|.)`)
+var escape = grammar(`\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|.)`)
 
 // known writes an escape of JSON as YAML knows it.
 func known(escape []byte) []byte {
@@ -90,11 +89,11 @@ func unreadable(text []byte) (at int, reason string) {
 
 // position counts lines and columns from 1, as the YAML library does.
 func position(text []byte, at int) (line, column int) {
-	before := lineEnd.Split(string(text[:at]), -1)
+	before := lineEnd().Split(string(text[:at]), -1)
 	return len(before), utf8.RuneCountInString(before[len(before)-1]) + 1
 }
 
-var lineEnd = regexp.MustCompile("\r\n|[\r\n\u0085\u2028\u2029]")
+var lineEnd = grammar("\r\n|[\r\n\u0085\u2028\u2029]")
 
 // parse returns the values of the first and the second document. Both are nil
 // in an empty text.
@@ -117,12 +116,12 @@ func parse(text []byte) (first, second *yaml.Node, err error) {
 // So the lines that are YAML without the rest are looked for: the mistake is in
 // the next one, or in what begins there.
 func diagnose(text []byte, err error) (line, column int, reason string) {
-	if likeJSON.Match(text) {
+	if likeJSON().Match(text) {
 		// All of it is one flow mapping, of which the library tells little.
 		var syntax *jsonvalue.SyntaxError
 		if _, bad := jsonvalue.Decode(text); errors.As(bad, &syntax) {
 			line, column = position(text, int(syntax.Offset))
-			return line, column, "is not JSON: " + excerpt.ReplaceAllString(syntax.Reason, "")
+			return line, column, "is not JSON: " + excerpt().ReplaceAllString(syntax.Reason, "")
 		}
 	}
 	lines := bytes.SplitAfter(text, []byte("\n"))
@@ -143,13 +142,13 @@ func diagnose(text []byte, err error) (line, column int, reason string) {
 }
 
 // excerpt is what a reason shows of the text, in which a secret may stand.
-var excerpt = regexp.MustCompile("(?s) `.*`")
+var excerpt = grammar("(?s) `.*`")
 
 // maxReparsed bounds how many bytes of a faulty text are parsed again.
 const maxReparsed = 512 << 10
 
 // likeJSON is how JSON begins, comments that do not belong there included.
-var likeJSON = regexp.MustCompile(`^\s*\{\s*["/]`)
+var likeJSON = grammar(`^\s*\{\s*["/]`)
 
 // reach is the line that the parser has come to when it meets a mistake.
 func reach(text []byte) int {
@@ -186,11 +185,11 @@ func (l *lineReader) Read(into []byte) (int, error) {
 	return size, nil
 }
 
-var tellsLine = regexp.MustCompile(`^(yaml: )?(line \d+: )?`)
+var tellsLine = grammar(`^(yaml: )?(line \d+: )?`)
 
 // words are the library's own, without the line and without what the file says.
 func words(err error) string {
-	text := tellsLine.ReplaceAllString(err.Error(), "")
+	text := tellsLine().ReplaceAllString(err.Error(), "")
 	if strings.HasPrefix(text, "unknown anchor") {
 		return "an alias (*) of an anchor that is not there; a string that begins with * is put in quotes"
 	}

@@ -2,7 +2,6 @@ package suite
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -24,7 +23,7 @@ const (
 // MaxExpanded is how long all values of a file may be together, in bytes.
 const MaxExpanded = 4 << 20
 
-var variable = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
+var variable = grammar(`^\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
 
 // expand replaces the variables of a text, once. It returns what is wrong with
 // the text, without ever telling a value.
@@ -54,7 +53,7 @@ func expand(text string, env func(string) (string, bool), sandbox sandboxUse) (s
 			wrong = append(wrong, "a ${ is not closed; $${ writes ${ as it is")
 			break
 		}
-		parts := variable.FindStringSubmatch(text[:end])
+		parts := variable().FindStringSubmatch(text[:end])
 		text = text[end:]
 		switch {
 		case parts == nil:

@@ -62,7 +62,7 @@ func checkPlaces(t *testing.T, text []byte, err error) {
 	if !errors.As(err, &invalid) || len(invalid.Faults) == 0 || invalid.Total < len(invalid.Faults) {
 		t.Fatalf("the error is %#v", err)
 	}
-	lines := len(lineEnd.FindAll(text, -1)) + 2 // null stands behind the last
+	lines := len(lineEnd().FindAll(text, -1)) + 2 // null stands behind the last
 	for i, fault := range invalid.Faults {
 		if fault.Line < 1 || fault.Line > lines || fault.Column < 1 || fault.Column > len(text)+1 || fault.Reason == "" {
 			t.Errorf("%v in %d lines", fault, lines)
@@ -85,7 +85,7 @@ func checkSuite(t *testing.T, s *Suite) {
 		t.Errorf("baseline %q, candidate %q", s.Baseline, s.Candidate)
 	}
 	for i, surface := range s.Surfaces {
-		if !surfaceName.MatchString(surface.Name) || i > 0 && surface.Name <= s.Surfaces[i-1].Name {
+		if !surfaceName().MatchString(surface.Name) || i > 0 && surface.Name <= s.Surfaces[i-1].Name {
 			t.Errorf("surface %q", surface.Name)
 		}
 		checkServer(t, surface.Server)

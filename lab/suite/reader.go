@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -234,7 +235,7 @@ func kind(n *yaml.Node) string {
 	case yaml.SequenceNode:
 		return "a list"
 	}
-	if n.Style == 0 && jsonNumber.MatchString(n.Value) {
+	if n.Style == 0 && jsonNumber().MatchString(n.Value) {
 		return aNumber // the library takes 1e999 for a string
 	}
 	switch n.ShortTag() {
@@ -258,17 +259,23 @@ func quoting(kind string) string {
 	return ""
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
+var plainWord = grammar(`^[A-Za-z0-9_-]{1,80}$`)
 
 // plainName is a name as faults tell it: quoted where it is not a plain word,
 // and cut where it is long.
 func plainName(name string) string {
 	const longest = 80
-	if plainWord.MatchString(name) {
+	if plainWord().MatchString(name) {
 		return name
 	}
 	if len(name) > longest {
 		return strconv.Quote(strings.ToValidUTF8(name[:longest], "")) + "..."
 	}
 	return strconv.Quote(name)
+}
+
+// grammar compiles a pattern when it is first needed: most runs read no suite
+// file, and all patterns cost as much as a tenth of such a run's start.
+func grammar(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

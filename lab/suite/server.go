@@ -2,7 +2,6 @@ package suite
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 )
 
@@ -89,8 +88,8 @@ func (r *reader) environment(p place) map[string]string {
 
 // The forms of a header by RFC 9110, sections 5.1 and 5.5.
 var (
-	headerName  = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
-	headerValue = regexp.MustCompile(`^[\t\x20-\x7e\x{80}-\x{10ffff}]*$`)
+	headerName  = grammar("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+	headerValue = grammar(`^[\t\x20-\x7e\x{80}-\x{10ffff}]*$`)
 )
 
 func (r *reader) headers(p place) map[string]string {
@@ -101,7 +100,7 @@ func (r *reader) headers(p place) map[string]string {
 	headers := make(map[string]string)
 	lower := make(map[string]string)
 	for _, m := range members {
-		if !headerName.MatchString(m.name) {
+		if !headerName().MatchString(m.name) {
 			r.fault(m.key, "cannot be the name of a header")
 		}
 		if other, again := lower[strings.ToLower(m.name)]; again {
@@ -109,7 +108,7 @@ func (r *reader) headers(p place) map[string]string {
 		}
 		lower[strings.ToLower(m.name)] = m.name
 		value, ok := r.text(m.value, withoutSandbox)
-		if ok && !headerValue.MatchString(value) {
+		if ok && !headerValue().MatchString(value) {
 			r.fault(m.value, "cannot be the value of a header: it holds a line end or another control character")
 		}
 		headers[m.name] = value

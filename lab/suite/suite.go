@@ -32,7 +32,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -98,7 +97,7 @@ type Sandbox struct {
 }
 
 // surfaceName is the form of a surface's name.
-var surfaceName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+var surfaceName = grammar(`^[A-Za-z0-9._-]{1,64}$`)
 
 // Read reads the suite file at path. Variables are looked up by env. The error
 // is an [*Invalid], or that of a file that cannot be read.
@@ -212,7 +211,7 @@ func (r *reader) surfaces(p place) (surfaces []writtenSurface, all bool) {
 		r.fault(p, "must name at least one surface")
 	}
 	for _, m := range members {
-		if !surfaceName.MatchString(m.name) {
+		if !surfaceName().MatchString(m.name) {
 			r.fault(m.key, "must be a name of 1 to 64 letters, digits and . _ -")
 		}
 		s := writtenSurface{at: m.value}

@@ -28,6 +28,9 @@ type Foreign interface {
 	// nil where it has them. It is known before the surface is handed on, and
 	// does not change.
 	Down() *Unavailable
+	// Blind reports whether nobody looks at what the server changes: then no
+	// count of effects says anything. It does not change either.
+	Blind() bool
 }
 
 // Observed is a session over a backend that is not the lab's own. Its changes

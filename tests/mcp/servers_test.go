@@ -238,3 +238,34 @@ func TestSuitesAreListed(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestREADME fails where the table of the README tells other numbers.
+func TestREADME(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pinned struct{ Dependencies map[string]string }
+	manifest, err := os.ReadFile("package.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(manifest, &pinned); err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for name, version := range pinned.Dependencies {
+		for _, server := range servers {
+			if !strings.Contains(name, server.folder) {
+				continue
+			}
+			rows++
+			if row := fmt.Sprintf("| %s %s | %d | %d |", name, version, server.cases, server.passed); !strings.Contains(string(text), row) {
+				t.Errorf("the README has no row %s", row)
+			}
+		}
+	}
+	if rows != len(servers) {
+		t.Errorf("%d of %d servers were found", rows, len(servers))
+	}
+}
