@@ -48,17 +48,16 @@ func Directory(folder string, ignore []string) (Probe, error) {
 		patterns = append(patterns, pattern{glob, folders})
 	}
 	return probe{"directory", folder, func(ctx context.Context) (Snapshot, error) {
-		root, err := filepath.EvalSymlinks(folder)
+		info, err := os.Stat(folder)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, &fault{"the folder does not exist", "", err}
 		case err != nil:
 			return nil, &fault{"the folder cannot be read", plain(err), err}
-		}
-		if info, err := os.Stat(root); err == nil && !info.IsDir() {
+		case !info.IsDir():
 			return nil, &fault{"it is not a folder", "", nil}
 		}
-		w := walk{ctx, root, patterns, sha256.New(), make([]byte, 64<<10), make(Snapshot)}
+		w := walk{ctx: ctx, root: folder, ignore: patterns, digest: sha256.New(), seen: make(Snapshot)}
 		return w.seen, w.folder("")
 	}}, nil
 }
@@ -77,7 +76,7 @@ type walk struct {
 	root   string
 	ignore []pattern
 	digest hash.Hash
-	buffer []byte
+	buffer []byte // made for the first file
 	seen   Snapshot
 }
 
@@ -169,6 +168,9 @@ func (w *walk) content(relative string, info *fs.FileInfo) (size int64, err erro
 	defer f.Close()
 	if *info, err = f.Stat(); err != nil || !(*info).Mode().IsRegular() {
 		return 0, err
+	}
+	if w.buffer == nil {
+		w.buffer = make([]byte, 64<<10)
 	}
 	for {
 		if err := w.ctx.Err(); err != nil {
