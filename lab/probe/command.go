@@ -14,6 +14,13 @@ import (
 // everything that it started. What it last wrote to its standard error is part
 // of the error where it fails.
 func Command(command process.Command) Probe {
+	return CommandThrough(command, func(text []byte) []byte { return text })
+}
+
+// CommandThrough is [Command] for output that holds what differs from run to
+// run, such as the path of a temporary folder: through takes it out, before
+// anything is named or measured.
+func CommandThrough(command process.Command, through func(output []byte) []byte) Probe {
 	return document("command", strings.Join(command.Args, " "), func(ctx context.Context) ([]byte, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -41,6 +48,6 @@ func Command(command process.Command) Probe {
 		if status := p.Status(); status != "exit status 0" {
 			return nil, &fault{"the command failed: " + status, strings.Join(p.LastWords(), "\n"), nil}
 		}
-		return text, nil
+		return through(text), nil
 	})
 }

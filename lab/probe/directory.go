@@ -57,20 +57,19 @@ func Directory(folder string, ignore []string) (Probe, error) {
 		if taken && held {
 			return make(Snapshot), nil
 		}
-		root, err := filepath.EvalSymlinks(folder)
+		info, err := os.Stat(folder)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, &fault{"the folder does not exist", "", err}
 		case err != nil:
 			return nil, &fault{"the folder cannot be read", plain(err), err}
-		}
-		if info, err := os.Stat(root); err == nil && !info.IsDir() {
+		case !info.IsDir():
 			return nil, &fault{"it is not a folder", "", nil}
 		}
 		if taken {
 			return nil, &fault{"something else stands where the folder was", "", nil}
 		}
-		w := walk{ctx, root, patterns, sha256.New(), make([]byte, 64<<10), make(Snapshot)}
+		w := walk{ctx: ctx, root: folder, ignore: patterns, digest: sha256.New(), seen: make(Snapshot)}
 		if err := w.folder(""); err != nil {
 			return nil, err
 		}
@@ -93,7 +92,7 @@ type walk struct {
 	root   string
 	ignore []pattern
 	digest hash.Hash
-	buffer []byte
+	buffer []byte // made for the first file
 	seen   Snapshot
 }
 
@@ -185,6 +184,9 @@ func (w *walk) content(relative string, info *fs.FileInfo) (size int64, err erro
 	defer f.Close()
 	if *info, err = f.Stat(); err != nil || !(*info).Mode().IsRegular() {
 		return 0, err
+	}
+	if w.buffer == nil {
+		w.buffer = make([]byte, 64<<10)
 	}
 	for {
 		if err := w.ctx.Err(); err != nil {

@@ -1,165 +1,148 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"agentlab/lab/jsonvalue"
-	"agentlab/lab/suite"
+	"unicode/utf8"
 )
 
 // folder is a fresh folder of one case. It lies in one of its own, in which a
 // server that escapes by one step does no harm.
 type folder struct {
-	root string
-	path string
-	// What stands for a path in reports, the longer path first.
-	shown [2]replacement
+	root  string
+	path  string
+	shown shown
 }
 
-// replacement is a path of this machine, and what stands for it.
-type replacement struct {
-	path, name string
-	quoted     []byte // the path as it stands within a JSON string
-	slashed    []byte // the same by an encoder that escapes the slash
-}
-
-func replace(path, name string) replacement {
-	quoted := inString(path)
-	return replacement{path, name, quoted, bytes.ReplaceAll(quoted, []byte("/"), []byte(`\/`))}
-}
+const (
+	rootName = "lab-sandbox"
+	pathName = "sandbox"
+)
 
 // newFolder makes a folder that is a copy of seed, or is empty.
 func newFolder(ctx context.Context, seed string) (*folder, error) {
-	root, err := os.MkdirTemp("", "lab-sandbox-")
+	root, err := makeRoot()
 	if err != nil {
 		return nil, err
 	}
-	f := &folder{root: root}
+	f := &folder{root: root, path: filepath.Join(root, pathName)}
+	f.shown = show(f.path, f.root)
 	if err := f.lay(ctx, seed); err != nil {
 		return nil, errors.Join(err, f.remove())
 	}
 	return f, nil
 }
 
-func (f *folder) lay(ctx context.Context, seed string) (err error) {
-	// Servers tell where they are by the path that has no link in it.
-	if f.root, err = filepath.EvalSymlinks(f.root); err != nil {
-		return err
+// makeRoot makes a folder with a name of its own. All such names are equally
+// long, so that the size of what holds one is the same in every run.
+func makeRoot() (string, error) {
+	// Servers tell where they are by the path that has no link in it, and run
+	// elsewhere.
+	temporary, err := filepath.EvalSymlinks(os.TempDir())
+	if err == nil {
+		temporary, err = filepath.Abs(temporary)
 	}
-	f.path = filepath.Join(f.root, "sandbox")
-	f.shown = [2]replacement{replace(f.path, suite.SandboxVariable), replace(f.root, suite.SandboxVariable+"/..")}
+	if err != nil {
+		return "", err
+	}
+	if !utf8.ValidString(temporary) {
+		return "", fmt.Errorf("the folder for temporary files, %q, has a name that is not UTF-8 and so cannot stand in JSON", temporary)
+	}
+	for range 100 {
+		root := filepath.Join(temporary, rootName+"-"+strings.ToLower(rand.Text()[:10]))
+		if err = os.Mkdir(root, 0o700); !errors.Is(err, fs.ErrExist) {
+			return root, err
+		}
+	}
+	return "", err
+}
+
+func (f *folder) lay(ctx context.Context, seed string) error {
 	if err := os.Mkdir(f.path, 0o700); err != nil {
 		return err
 	}
-	return f.fill(ctx, seed)
-}
-
-// inString is a text as it stands between the quotes of a JSON string.
-func inString(text string) []byte {
-	quoted := jsonvalue.AppendString(nil, text)
-	return quoted[1 : len(quoted)-1]
-}
-
-func (f *folder) fill(ctx context.Context, seed string) error {
 	if seed == "" {
 		return ctx.Err()
 	}
-	return os.CopyFS(f.path, until{ctx, os.DirFS(seed)})
+	return copySeed(ctx, seed, f.path)
 }
 
-// until is a file system that ends with its context, so that the copy of a large
-// seed does.
-type until struct {
-	ctx context.Context
-	fs.FS
-}
-
-// Open implements [fs.FS].
-func (u until) Open(name string) (fs.File, error) {
-	if err := u.ctx.Err(); err != nil {
-		return nil, err
-	}
-	return u.FS.Open(name)
-}
-
-// ReadLink and Lstat implement [fs.ReadLinkFS]: a link is copied as one.
-func (u until) ReadLink(name string) (string, error) { return fs.ReadLink(u.FS, name) }
-
-func (u until) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(u.FS, name) }
-
-// reset empties the folder, which a server may have as its own, and fills it
-// anew.
+// reset empties the folder, which a server may have as its own, and what lies
+// beside it, and fills it anew.
 func (f *folder) reset(ctx context.Context, seed string) error {
-	entries, err := os.ReadDir(f.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = os.Mkdir(f.path, 0o700)
+	if err := empty(f.root, pathName); err != nil {
+		return err
 	}
+	// What stands there may be something else by now, such as a link to a folder
+	// that is not ours to empty.
+	switch info, err := os.Lstat(f.path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return f.lay(ctx, seed)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		if err := os.Remove(f.path); err != nil {
+			return err
+		}
+		return f.lay(ctx, seed)
+	}
+	if err := empty(f.path, ""); err != nil {
+		return err
+	}
+	if seed == "" {
+		return ctx.Err()
+	}
+	return copySeed(ctx, seed, f.path)
+}
+
+// empty removes what is in a folder, but for what has the name of keep.
+func empty(path, keep string) error {
+	if info, err := os.Lstat(path); err != nil {
+		return err
+	} else if !info.IsDir() {
+		return fmt.Errorf("%s is no folder any more", path)
+	} else if info.Mode().Perm() != 0o700 {
+		if err := os.Chmod(path, 0o700); err != nil {
+			return err
+		}
+	}
+	entries, err := os.ReadDir(path)
 	if err != nil {
 		return err
 	}
 	for _, entry := range entries {
-		if err := removeAll(filepath.Join(f.path, entry.Name())); err != nil {
+		if entry.Name() == keep {
+			continue
+		}
+		if err := removeAll(filepath.Join(path, entry.Name())); err != nil {
 			return err
 		}
 	}
-	return f.fill(ctx, seed)
+	return nil
 }
 
 func (f *folder) remove() error { return removeAll(f.root) }
 
 // removeAll removes what a server left, folders that nobody may write to
-// included.
+// included, and what is written to it meanwhile.
 func removeAll(path string) error {
-	if os.RemoveAll(path) == nil {
-		return nil
-	}
-	filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
-		if entry != nil && entry.IsDir() {
-			os.Chmod(name, 0o700)
+	var err error
+	for range 3 {
+		if err = os.RemoveAll(path); err == nil {
+			return nil
 		}
-		return nil
-	})
-	if err := os.RemoveAll(path); err != nil {
-		return fmt.Errorf("remove the sandbox: %w", err)
-	}
-	return nil
-}
-
-// The variable, as it stands within a JSON string too.
-var variable = []byte(suite.SandboxVariable)
-
-// enter puts the path into a JSON document in place of the variable.
-func (f *folder) enter(document []byte) []byte {
-	if !bytes.Contains(document, variable) {
-		return document
-	}
-	return bytes.ReplaceAll(document, variable, f.shown[0].quoted)
-}
-
-// leave puts the variable into a JSON document in place of the path.
-func (f *folder) leave(document []byte) []byte {
-	for i := range f.shown {
-		r := &f.shown[i]
-		for _, form := range [][]byte{r.quoted, r.slashed} {
-			if bytes.Contains(document, form) {
-				document = bytes.ReplaceAll(document, form, []byte(r.name))
+		filepath.WalkDir(path, func(name string, entry fs.DirEntry, _ error) error {
+			if entry != nil && entry.IsDir() {
+				os.Chmod(name, 0o700)
 			}
-		}
+			return nil
+		})
 	}
-	return document
-}
-
-// leaveText is leave for a text.
-func (f *folder) leaveText(text string) string {
-	for i := range f.shown {
-		text = strings.ReplaceAll(text, f.shown[i].path, f.shown[i].name)
-	}
-	return text
+	return fmt.Errorf("remove the sandbox: %w", err)
 }

@@ -7,8 +7,9 @@
 // folders.
 //
 // One invariant: a case sees nothing of another. With one server for all cases
-// the folder is reset between them, and whatever else that server remembers is
-// its own affair.
+// the folder is reset between them, with what lies beside it, and a server that
+// still works on a call that nobody waits for any more is given to no other
+// case. Whatever else a server remembers is its own affair.
 //
 // The path of the folder reaches no report: proposals hold [suite.SandboxVariable]
 // in its place, and what a server says of the path is turned back into it.
@@ -18,7 +19,6 @@ package sandbox
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -35,9 +35,9 @@ type Settings struct {
 	Version     string // of the lab, which servers are told
 	Dir         string // where commands run
 	Isolation   suite.Isolation
-	Timeout     time.Duration
-	MaxMessage  int  // bytes of one message; 0 for the default of lab/mcp
-	StrictStdio bool // text on a server's standard output ends it
+	Timeout     time.Duration // of a start, of each call, and of each look of a probe
+	MaxMessage  int           // bytes of one message; 0 for the default of lab/mcp
+	StrictStdio bool          // text on a server's standard output ends it
 	// Notice, where set, is told what a person should know and no report holds.
 	// It may be called from any goroutine.
 	Notice func(text string)
@@ -48,29 +48,41 @@ type Surface struct {
 	spec        suite.Surface
 	settings    Settings
 	template    mcp.Server
+	asked       []mcp.Server // that effects ask, in the order of the effects
 	definitions []tool.Definition
 	absent      *tool.Unavailable // why there are none
 	schemas     *mcp.Client       // that has read the output schemas
-	settled     *probe.Watcher    // that has found what changes without any call; may be nil
 
-	mu       sync.Mutex
-	idle     []*bench
-	starts   []time.Duration
-	failures int               // starts in a row that failed
-	down     *tool.Unavailable // why nothing is started any more
-	told     map[string]bool
-	closed   bool
+	// Its end ends whatever is under way.
+	life context.Context
+	end  context.CancelFunc
+	work sync.WaitGroup // starts under way
+
+	settling sync.Mutex     // held while settled is looked for
+	settled  *probe.Watcher // that knows what changes without any call; nil until it was found
+
+	mu        sync.Mutex
+	benches   map[*bench]bool // all that there are
+	idle      []*bench
+	starts    []time.Duration
+	failures  int               // sessions in a row that could not be opened
+	down      *tool.Unavailable // why nothing is started any more
+	told      map[string]bool
+	leftovers []error // what could not be removed
+	closed    bool
 }
 
-// maxFailures is how many starts in a row may fail before the rest of the cases
-// is spared the wait.
+// maxFailures is how many sessions in a row may fail to open, because no server
+// starts or its state cannot be seen, before the rest of the cases is spared the
+// wait.
 const maxFailures = 3
 
 // Open connects to the server of a surface and lists its tools. A server that
 // cannot be used is no error: the surface is down, and so is every session of
 // it. An error is that of ctx, or of this machine.
 func Open(ctx context.Context, spec suite.Surface, settings Settings) (*Surface, error) {
-	s := &Surface{spec: spec, settings: settings, told: make(map[string]bool)}
+	s := &Surface{spec: spec, settings: settings, told: make(map[string]bool), benches: make(map[*bench]bool)}
+	s.life, s.end = context.WithCancel(context.Background())
 	s.template = mcp.Server{
 		Name:        spec.Name,
 		Version:     settings.Version,
@@ -84,23 +96,31 @@ func Open(ctx context.Context, spec suite.Surface, settings Settings) (*Surface,
 		StrictStdio: settings.StrictStdio,
 		Notice:      settings.Notice,
 	}.Learning()
+	for _, effect := range spec.Effects {
+		if call, ok := effect.(suite.Call); ok && call.Server != nil {
+			s.asked = append(s.asked, s.other(call.Server))
+		}
+	}
 	b, err := s.start(ctx)
 	if err == nil {
 		s.definitions, err = b.client.Tools(ctx)
 		s.schemas = b.client
 		if err == nil {
-			err = s.settle(ctx, b)
-		}
-		if err != nil {
-			err = errors.Join(err, b.end())
+			// What cannot be looked at is for a session to say.
+			_ = s.settle(ctx, b)
+		} else {
+			s.discard(b)
 		}
 	}
 	var down *tool.Unavailable
 	switch {
+	case ctx.Err() != nil:
+		return nil, errors.Join(ctx.Err(), s.Close())
 	case errors.As(err, &down):
+		s.definitions = nil
 		s.absent, s.down = down, down
 	case err != nil:
-		return nil, err
+		return nil, errors.Join(err, s.Close())
 	default:
 		s.idle = append(s.idle, b)
 	}
@@ -134,93 +154,50 @@ func (s *Surface) Starts() (count int, median, longest time.Duration) {
 
 // Open implements [tool.Surface]. The session is a [tool.Observed].
 func (s *Surface) Open(ctx context.Context) (tool.Session, error) {
-	b, err := s.take(ctx)
+	ctx, cancel := s.until(ctx)
+	defer cancel()
+	session, err := s.open(ctx)
 	if err != nil {
-		return nil, err
-	}
-	session, err := s.session(ctx, b)
-	if err != nil {
-		s.put(b, false)
-		return nil, err
+		return nil, s.overtaken(err)
 	}
 	return session, nil
 }
 
-// take returns a bench that no case has used since it was last laid out.
-func (s *Surface) take(ctx context.Context) (*bench, error) {
-	s.mu.Lock()
-	if s.down != nil {
-		defer s.mu.Unlock()
-		down := *s.down
-		return nil, &down
-	}
-	var b *bench
-	if n := len(s.idle); n > 0 {
-		b = s.idle[n-1]
-		s.idle = s.idle[:n-1]
-	}
-	s.mu.Unlock()
-	if b == nil {
-		return s.start(ctx)
-	}
-	if b.used {
-		if err := b.folder.reset(ctx, s.spec.Sandbox.Seed); err != nil {
-			return nil, errors.Join(s.broken(ctx, "the sandbox could not be reset", err), b.end())
+func (s *Surface) open(ctx context.Context) (session *session, err error) {
+	b, err := s.take(ctx)
+	if err == nil {
+		if session, err = s.session(ctx, b); err != nil {
+			s.discard(b)
 		}
 	}
-	return b, nil
-}
-
-// put takes a bench back after a case.
-func (s *Surface) put(b *bench, whole bool) error {
-	b.used = true
-	s.mu.Lock()
-	keep := whole && s.settings.Isolation == suite.PerSuite && !s.closed
-	if keep {
-		s.idle = append(s.idle, b)
-	}
-	s.mu.Unlock()
-	if keep {
-		return nil
-	}
-	return b.end()
-}
-
-// start lays out a folder and connects to a server in it.
-func (s *Surface) start(ctx context.Context) (*bench, error) {
-	b, err := s.lay(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var failed *tool.Unavailable
 	switch {
+	case err == nil:
+		s.failures = 0
 	case errors.As(err, &failed):
 		if s.failures++; s.failures >= maxFailures && s.down == nil {
 			s.down = failed
 		}
-	case err == nil:
-		s.failures = 0
-		s.starts = append(s.starts, b.client.StartTook())
 	}
-	return b, err
+	return session, err
 }
 
-func (s *Surface) lay(ctx context.Context) (*bench, error) {
-	f, err := newFolder(ctx, s.spec.Sandbox.Seed)
-	if err != nil {
-		return nil, s.broken(ctx, "the sandbox could not be made", err)
+// until is a context that ends with ctx and with the surface.
+func (s *Surface) until(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(s.life, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// overtaken is an error, or what stands for it where the surface was closed
+// meanwhile.
+func (s *Surface) overtaken(err error) error {
+	if err != nil && s.life.Err() != nil {
+		return &tool.Unavailable{Surface: s.spec.Name, Reason: "the surface was closed"}
 	}
-	spec := s.spec.In(f.path)
-	server := s.template
-	server.Command, server.Env, server.Home = spec.Server.Command, spec.Server.Env, f.path
-	server.Shown = func(answer json.RawMessage) json.RawMessage { return f.leave(answer) }
-	client, err := mcp.Connect(ctx, &server)
-	if err != nil {
-		return nil, errors.Join(err, f.remove())
-	}
-	if s.schemas != nil {
-		client.ShareSchemas(s.schemas)
-	}
-	return &bench{folder: f, client: client, effects: spec.Effects}, nil
+	return err
 }
 
 // broken is the error of a sandbox that this machine does not give.
@@ -231,48 +208,43 @@ func (s *Surface) broken(ctx context.Context, reason string, err error) error {
 	return &tool.Unavailable{Surface: s.spec.Name, Reason: reason, Detail: err.Error()}
 }
 
-// notice tells of something once.
-func (s *Surface) notice(text string) {
+// notice tells what has not been told yet.
+func (s *Surface) notice(text string, items ...string) {
 	s.mu.Lock()
-	again := s.told[text]
-	s.told[text] = true
+	news := slices.DeleteFunc(items, func(item string) bool {
+		again := s.told[item]
+		s.told[item] = true
+		return again
+	})
 	s.mu.Unlock()
-	if !again && s.settings.Notice != nil {
-		s.settings.Notice(text)
+	if len(news) == 0 || s.settings.Notice == nil {
+		return
 	}
+	s.settings.Notice(text + list(news))
 }
 
-// Close ends the servers that no session uses and removes their folders. Those
-// of open sessions end with them.
+// Close ends all servers and removes their folders, those of open sessions too,
+// and is the end of what is under way. Its error is of everything that could not
+// be removed since the surface was opened.
 func (s *Surface) Close() error {
 	s.mu.Lock()
-	idle := s.idle
-	s.idle, s.closed = nil, true
+	s.closed = true
+	s.mu.Unlock()
+	s.end()
+	s.work.Wait()
+	s.mu.Lock()
+	s.idle = nil
+	var all []*bench
+	for b := range s.benches {
+		all = append(all, b)
+	}
 	s.mu.Unlock()
 	var group sync.WaitGroup
-	errs := make([]error, len(idle))
-	for i, b := range idle {
-		group.Go(func() { errs[i] = b.end() })
+	for _, b := range all {
+		group.Go(func() { s.discard(b) })
 	}
 	group.Wait()
-	return errors.Join(errs...)
-}
-
-// bench is a folder and the server that works in it.
-type bench struct {
-	folder  *folder
-	client  *mcp.Client
-	effects []suite.Effect // with the folder in them
-	others  []*mcp.Client  // that probes ask
-	used    bool           // by a case
-}
-
-// end ends the servers, and then removes the folder, in which nobody writes any
-// more.
-func (b *bench) end() error {
-	b.client.Close()
-	for _, other := range b.others {
-		other.Close()
-	}
-	return b.folder.remove()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(s.leftovers...)
 }
