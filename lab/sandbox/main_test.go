@@ -27,7 +27,7 @@ import (
 // The test binary is also the servers: "faultserver ARGUMENTS".
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "faultserver" {
-		os.Exit(faultserver.Run(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+		syscall.Exit(faultserver.Run(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	if answersPause <= time.Second {
 		panic("a clock that tells seconds is not found for certain")
