@@ -20,6 +20,7 @@ import (
 // meanwhile waits. Its methods are safe for concurrent use.
 type Client struct {
 	server  *Server
+	hidden  [][]byte // what of an answer only the server is to see
 	link    *link
 	session *sdk.ClientSession
 	stdio   *stdio // of a server that was started; else nil
@@ -88,7 +89,7 @@ const codeUnsupported = -32022
 
 // connect makes one attempt, and says what may come of the next.
 func connect(ctx context.Context, server *Server) (client *Client, next attempt, err error) {
-	c := &Client{server: server, link: &link{server: server}, turn: make(chan struct{}, 1), listing: make(chan struct{}, 1)}
+	c := &Client{server: server, hidden: server.inAnswers(), link: &link{server: server}, turn: make(chan struct{}, 1), listing: make(chan struct{}, 1)}
 	c.closing, c.stop = context.WithCancel(context.Background())
 	transport, err := c.transport()
 	if err != nil {

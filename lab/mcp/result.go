@@ -41,7 +41,7 @@ func (c *Client) Call(ctx context.Context, proposal tool.Proposal) tool.Result {
 		result.Error = tool.Refusal(tool.ToolFailed, nil, "The server could not be used.")
 		result.Error.Outcome = tool.Unknown
 	case got.fault != nil:
-		result.Error = protocolError(got.fault)
+		result.Error = c.protocolError(got.fault)
 	default:
 		result = c.result(proposal.Name, got.result)
 	}
@@ -69,10 +69,10 @@ func plainText(text string) string {
 
 // protocolError is what a JSON-RPC error becomes: it is about the request, and
 // no tool has said anything.
-func protocolError(fault *jsonrpc.Error) *tool.Error {
+func (c *Client) protocolError(fault *jsonrpc.Error) *tool.Error {
 	e := tool.Refusal(tool.ProtocolError, struct {
 		Code int64 `json:"code"`
-	}{fault.Code}, "%s", plainText(fault.Message))
+	}{fault.Code}, "%s", plainText(c.server.scrub(fault.Message)))
 	e.Outcome = tool.Unknown
 	return e
 }
@@ -116,9 +116,9 @@ func (c *Client) result(name string, raw json.RawMessage) tool.Result {
 		return broken("The server asks for further input, and there is nobody to give it.")
 	}
 	sent := present(a.StructuredContent)
-	if c.server.Shown != nil {
+	if shown := c.shown(raw); !bytes.Equal(shown, raw) {
 		a = answer{}
-		if err := jsonv2.Unmarshal(c.server.Shown(raw), &a); err != nil {
+		if err := jsonv2.Unmarshal(shown, &a); err != nil {
 			return broken("The answer is not the result of a tool: it has another form.")
 		}
 	}
@@ -160,6 +160,20 @@ func (c *Client) result(name string, raw json.RawMessage) tool.Result {
 	}
 	result.Output = output(structured, only, a.Content)
 	return result
+}
+
+// shown is an answer as reports may hold it: what else the run wants to hide, and
+// then what only the server is to see.
+func (c *Client) shown(raw json.RawMessage) json.RawMessage {
+	if c.server.Shown != nil {
+		raw = c.server.Shown(raw)
+	}
+	for _, secret := range c.hidden {
+		if bytes.Contains(raw, secret) {
+			raw = bytes.ReplaceAll(raw, secret, []byte(hidden))
+		}
+	}
+	return raw
 }
 
 // output is the structured content, else the one text block where it is a JSON

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"agentlab/lab/jsonvalue"
 )
 
 // minSecret is the length from which a value is looked for in what is told.
@@ -16,8 +18,9 @@ const (
 	minEnvironment = 8
 )
 
-// secrets are the values that only the server is to see, longest first.
-func (s *Server) secrets() []string {
+// secrets are the values that only the server is to see, longest first. Of the
+// environment they are those of the names that are.
+func (s *Server) secrets(environment func(name string) bool) []string {
 	var all []string
 	add := func(values ...string) {
 		for _, v := range values {
@@ -26,8 +29,8 @@ func (s *Server) secrets() []string {
 			}
 		}
 	}
-	for _, value := range s.Env {
-		if len(value) >= minEnvironment {
+	for name, value := range s.Env {
+		if len(value) >= minEnvironment && environment(name) {
 			add(value)
 		}
 	}
@@ -57,10 +60,33 @@ func (s *Server) secrets() []string {
 
 // scrub takes out of a text what only the server is to see.
 func (s *Server) scrub(text string) string {
-	for _, secret := range s.secrets() {
-		text = strings.ReplaceAll(text, secret, "[hidden]")
+	for _, secret := range s.secrets(func(string) bool { return true }) {
+		text = strings.ReplaceAll(text, secret, hidden)
 	}
 	return text
+}
+
+// hidden stands for a secret.
+const hidden = "[hidden]"
+
+// likeSecrets are words in the names of variables that hold secrets.
+var likeSecrets = []string{"TOKEN", "KEY", "SECRET", "PASS", "CREDENTIAL", "AUTH", "COOKIE"}
+
+// inAnswers are the secrets that are looked for in the answers of tools, as they
+// stand within a JSON string. Only long ones are, and of the environment those
+// with a name that says so: an answer in which a common word is missing cannot be
+// graded.
+func (s *Server) inAnswers() [][]byte {
+	var all [][]byte
+	for _, secret := range s.secrets(func(name string) bool {
+		return slices.ContainsFunc(likeSecrets, func(word string) bool { return strings.Contains(strings.ToUpper(name), word) })
+	}) {
+		if len(secret) >= minEnvironment {
+			quoted := jsonvalue.AppendString(nil, secret)
+			all = append(all, quoted[1:len(quoted)-1])
+		}
+	}
+	return all
 }
 
 // redacted is a URL without what may be a secret.

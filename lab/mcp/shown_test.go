@@ -42,3 +42,37 @@ func TestShown(t *testing.T) {
 		t.Errorf("%d bytes, and %d before, want %d more", r.Reply.Bytes, before.Reply.Bytes, more)
 	}
 }
+
+// What only the server is to see is in no result, wherever the server puts it.
+func TestSecretsAreInNoAnswer(t *testing.T) {
+	const token = "sesame-\"open\"-1234"
+	const list = `{"tools":[{"name":"tell","inputSchema":{"type":"object"}}]}`
+	for name, answer := range map[string]string{
+		"structured": `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"x"}],"structuredContent":{"token":"a sesame-\"open\"-1234 b"}}}`,
+		"text":       `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"a sesame-\"open\"-1234 b"}]}}`,
+		"failure":    `{"jsonrpc":"2.0","id":ID,"result":{"isError":true,"content":[{"type":"text","text":"bad token sesame-\"open\"-1234"}]}}`,
+		"variable":   `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"sesame-of-the-environment, structuredContent"}]}}`,
+		"protocol":   `{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":"bad token sesame-\"open\"-1234"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := scripted(t, list, answer)
+			s.Headers = map[string]string{"Authorization": "Bearer " + token, "X-Mode": "text"}
+			s.Env = map[string]string{"MODE": "structuredContent", "API_TOKEN": "sesame-of-the-environment"}
+			c := connect(t, s)
+			r := c.Call(t.Context(), tool.Proposal{Name: "tell", Arguments: json.RawMessage(`{}`)})
+			told, err := json.Marshal(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(told, []byte("sesame")) {
+				t.Errorf("the token is told: %s", told)
+			}
+			if name == "variable" && !bytes.Contains(told, []byte("structuredContent")) {
+				t.Errorf("a word is hidden: %s", told)
+			}
+			if !bytes.Contains(told, []byte("[hidden]")) {
+				t.Errorf("nothing is hidden: %s", told)
+			}
+		})
+	}
+}
