@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"strings"
-	"syscall"
 
 	"agentlab/lab/report"
 )
@@ -60,15 +58,15 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 		debug.SetGCPercent(800)
 		debug.SetMemoryLimit(96 << 20)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := untilSignal()
 	defer stop()
-	// A second signal ends the process at once.
-	context.AfterFunc(ctx, stop)
+	piped := keepBrokenPipes()
 
 	out := &firstError{w: stdout}
 	root := newRoot(out, stderr)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
+	piped(out)
 	if out.err != nil {
 		err = couldNotRun(fmt.Errorf("write to stdout: %w", out.err))
 	}

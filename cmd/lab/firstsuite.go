@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -121,7 +120,7 @@ func yamlString(text string) string {
 
 // read reads the suite file that is to be written as it will be read from then
 // on: in a folder of its own, as the cases that it names are not there yet.
-func (o *initCommand) read(ctx context.Context, written string) (*suite.Suite, error) {
+func (o *initCommand) read(written string) (*suite.Suite, error) {
 	dir, err := os.MkdirTemp("", "lab-init-")
 	if err != nil {
 		return nil, couldNotRun(err)
@@ -137,5 +136,5 @@ func (o *initCommand) read(ctx context.Context, written string) (*suite.Suite, e
 		// It is the command line that is wrong, and no file of the user's.
 		return nil, usageError(errors.New(strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), "")))
 	}
-	return s, unreadable(ctx, err)
+	return s, unreadable(err)
 }

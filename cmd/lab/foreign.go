@@ -71,8 +71,8 @@ func (f *foreign) suite(cmd *cobra.Command) (*suite.Suite, string, error) {
 			}
 			return nil, "", nil
 		}
-		s, err := readUntil(cmd.Context(), func() (*suite.Suite, error) { return suite.Read(file, os.LookupEnv) })
-		return s, filepath.Dir(file), unreadable(cmd.Context(), err)
+		s, err := untilDone(cmd.Context(), func() (*suite.Suite, error) { return suite.Read(file, os.LookupEnv) })
+		return s, filepath.Dir(file), unreadable(err)
 	}
 	for _, name := range []string{"baseline", "candidate"} {
 		if changed(name) {
@@ -84,11 +84,11 @@ func (f *foreign) suite(cmd *cobra.Command) (*suite.Suite, string, error) {
 	}
 	surface := suite.Surface{Name: alone}
 	if changed("mcp-config") {
-		server, err := readUntil(cmd.Context(), func() (suite.Server, error) {
+		server, err := untilDone(cmd.Context(), func() (suite.Server, error) {
 			return suite.ReadClientConfig(f.config, f.server, os.LookupEnv)
 		})
 		if err != nil {
-			return nil, "", unreadable(cmd.Context(), err)
+			return nil, "", unreadable(err)
 		}
 		surface.Name, surface.Server = f.server, server
 	} else {
@@ -163,21 +163,21 @@ func (f *foreign) probes(server *suite.Server) ([]suite.Effect, error) {
 	return effects, nil
 }
 
-// readUntil reads a file that may be a pipe, of which the end of ctx has to end
-// the waiting.
-func readUntil[T any](ctx context.Context, read func() (T, error)) (T, error) {
-	type result struct {
+// untilDone returns what read does, or the error of ctx where that comes first:
+// the file may be a pipe that nobody writes to.
+func untilDone[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	type answer struct {
 		value T
 		err   error
 	}
-	done := make(chan result, 1)
+	answered := make(chan answer, 1)
 	go func() {
 		value, err := read()
-		done <- result{value, err}
+		answered <- answer{value, err}
 	}()
 	select {
-	case r := <-done:
-		return r.value, r.err
+	case a := <-answered:
+		return a.value, a.err
 	case <-ctx.Done():
 		var none T
 		return none, ctx.Err()
@@ -185,13 +185,11 @@ func readUntil[T any](ctx context.Context, read func() (T, error)) (T, error) {
 }
 
 // unreadable gives the error of an input file its exit code.
-func unreadable(ctx context.Context, err error) error {
+func unreadable(err error) error {
 	var invalid *suite.Invalid
 	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
+	case err == nil, errors.Is(err, context.Canceled):
+		return err
 	case errors.As(err, &invalid):
 		noun := "faults"
 		if invalid.Total == 1 {

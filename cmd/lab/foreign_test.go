@@ -165,24 +165,6 @@ func TestInterruptOfInitLeavesNothing(t *testing.T) {
 	}
 }
 
-// A suite file that is a pipe in which nobody writes does not hold up an end.
-func TestInterruptWhileAFileIsAwaited(t *testing.T) {
-	for _, args := range [][]string{{"-f", "pipe"}, {"--mcp-config", "pipe", "--server", "a", "--cases", "none"}} {
-		dir, _ := folders(t)
-		if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		p := start(t, dir, nil, nil, append([]string{"tool-eval"}, args...)...)
-		time.Sleep(300 * time.Millisecond)
-		if err := p.Process.Signal(os.Interrupt); err != nil {
-			t.Fatal(err)
-		}
-		if code := p.end(t); code != 130 || p.stderr.String() != "lab: interrupted; nothing was written\n" {
-			t.Errorf("exit code is %d; stderr: %s", code, &p.stderr)
-		}
-	}
-}
-
 // After every end that is not an interrupt, nothing is left either.
 func TestNothingIsLeftOfServers(t *testing.T) {
 	servers(t)

@@ -110,7 +110,7 @@ func (o *initCommand) run(ctx context.Context, command []string, stdout, stderr 
 			return usageError(fmt.Errorf("%s is there already; --force replaces it", file))
 		}
 	}
-	read, err := o.read(ctx, written)
+	read, err := o.read(written)
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func TestFirstSuiteIsReadAsItWasMeant(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		read, err := o.read(context.Background(), text)
+		read, err := o.read(text)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}

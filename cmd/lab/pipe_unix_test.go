@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -33,6 +34,30 @@ func TestInterruptWhileAPipeIsOpened(t *testing.T) {
 		}
 		if found, _ := filepath.Glob(filepath.Join(dir, "out", "*")); found != nil {
 			t.Errorf("%v: left behind: %q", signal, found)
+		}
+	}
+}
+
+// The same of a pipe in place of a file that says which servers there are.
+func TestInterruptWhileASuiteIsRead(t *testing.T) {
+	for _, args := range [][]string{{"-f", "pipe"}, {"--mcp-config", "pipe", "--server", "s", "--cases", "pipe"}} {
+		dir, _ := folders(t)
+		pipe := filepath.Join(dir, "pipe")
+		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := start(t, dir, nil, nil, append([]string{"tool-eval"}, args...)...)
+		// Opening it for writing waits until somebody reads it.
+		w, err := os.OpenFile(pipe, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		if err := p.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		if code := p.end(t); code != 130 {
+			t.Errorf("%v: exit code is %d, want 130; stderr: %s", args, code, &p.stderr)
 		}
 	}
 }

@@ -237,8 +237,8 @@ func TestInterruptOfACheckLeavesNothing(t *testing.T) {
 	}
 }
 
-// A reader of stdout that goes away ends lab by SIGPIPE, which nothing tidies
-// up after.
+// A reader of stdout that goes away ends lab by SIGPIPE, but not before it has
+// tidied up.
 func TestBrokenPipeOfACheckLeavesNothing(t *testing.T) {
 	dir, tmp := folders(t)
 	if code := start(t, dir, nil, nil, "tool-eval", "--out", "stored").end(t); code != 0 {

@@ -175,7 +175,7 @@ func (c *stdio) text(line []byte) error {
 	if c.server.StrictStdio {
 		c.fail("the server wrote text to its standard output", c.server.excerpt(line))
 	} else if c.unasked(len(line), "text on its standard output") {
-		c.server.notice("text", fmt.Sprintf("%s breaks the protocol: its standard output has text that is no message, which was skipped: %s", c.server.Name, c.server.excerpt(line)))
+		c.server.notice("text", fmt.Sprintf("%s breaks the protocol: its standard output has text that is no message (logs belong on standard error), which was skipped: %s", c.server.Name, c.server.excerpt(line)))
 	}
 	return c.broken()
 }

@@ -24,7 +24,7 @@ var overStdio = []expected{
 	{"exit-at-start:no license", seen{Connect: "the server ended at its start (exit status 7)", Detail: "its last words on stderr:\n  no license"}},
 	{"slow-start:200", seen{}},
 	{"slow-start:1200", seen{}}, // it answers server/discover when that is no longer waited for
-	{"greet:Hello there", seen{Notices: []string{"before breaks the protocol: its standard output has text that is no message, which was skipped: Hello there"}}},
+	{"greet:Hello there", seen{Notices: []string{"before breaks the protocol: its standard output has text that is no message (logs belong on standard error), which was skipped: Hello there"}}},
 	{"bom", seen{Notices: []string{"before breaks the protocol: a line of its standard output starts with a byte-order mark, which was skipped"}}},
 	{"crlf", seen{}},
 	{"blank-lines", seen{}},
@@ -60,7 +60,7 @@ var overStdio = []expected{
 	{"hang@1", seen{First: "tool_timeout/dependency/unknown: The server did not answer in time."}},
 	{"late:1500@1", seen{First: "tool_timeout/dependency/unknown: The server did not answer in time."}},
 	{"close-stdout@1", seen{First: "lost: the server closed its standard output in the middle of a call", Second: gone}},
-	{"text-at-call@1", seen{Notices: []string{"before breaks the protocol: its standard output has text that is no message, which was skipped: Handling a call..."}}},
+	{"text-at-call@1", seen{Notices: []string{"before breaks the protocol: its standard output has text that is no message (logs belong on standard error), which was skipped: Handling a call..."}}},
 	{"flood-progress:3@1", seen{First: "lost: the server floods: more than 1 MiB of notifications without an answer", Second: gone}},
 	{"flood-log:3@1", seen{First: "lost: the server floods: more than 1 MiB of notifications without an answer", Second: gone}},
 	{"list-changed@1", seen{First: `{"sum":3} (list changed)`}},

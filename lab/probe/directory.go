@@ -21,7 +21,9 @@ import (
 )
 
 // Directory looks at the files and folders below a folder, which has to be
-// there. They differ by their kind, their permissions and their content; a
+// there at first. Where it has been taken away later, or something else stands in
+// its place, such as a link to elsewhere, all that was in it is gone; where it was
+// empty, that cannot be looked at. Files and folders differ by their kind, their permissions and their content; a
 // symbolic link by where it points to, and it is not followed; a pipe, a socket
 // or a device is never opened. Times and owners make no difference, and what
 // vanishes while it is looked at is not there.
@@ -47,7 +49,14 @@ func Directory(folder string, ignore []string) (Probe, error) {
 		}
 		patterns = append(patterns, pattern{glob, folders})
 	}
+	var first fs.FileInfo // of the folder itself, which may be a link
+	var held bool         // something, when it was last looked at
 	return probe{"directory", folder, func(ctx context.Context) (Snapshot, error) {
+		stands, statErr := os.Lstat(folder)
+		taken := first != nil && (errors.Is(statErr, fs.ErrNotExist) || statErr == nil && stands.Mode().Type() != first.Mode().Type())
+		if taken && held {
+			return make(Snapshot), nil
+		}
 		info, err := os.Stat(folder)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -57,8 +66,15 @@ func Directory(folder string, ignore []string) (Probe, error) {
 		case !info.IsDir():
 			return nil, &fault{"it is not a folder", "", nil}
 		}
+		if taken {
+			return nil, &fault{"something else stands where the folder was", "", nil}
+		}
 		w := walk{ctx: ctx, root: folder, ignore: patterns, digest: sha256.New(), seen: make(Snapshot)}
-		return w.seen, w.folder("")
+		if err := w.folder(""); err != nil {
+			return nil, err
+		}
+		first, held = stands, len(w.seen) > 0
+		return w.seen, nil
 	}}, nil
 }
 
@@ -111,7 +127,7 @@ func (w *walk) unless(err error, relative string) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) {
 		return nil
 	}
-	return &fault{"it cannot be read: " + printable(relative), plain(err), err}
+	return &fault{"it cannot be read: " + short(printable(relative)), plain(err), err}
 }
 
 func (w *walk) entry(relative string, found fs.DirEntry) error {

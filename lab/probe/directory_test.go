@@ -150,6 +150,56 @@ func TestDirectorySpecialFiles(t *testing.T) {
 	}
 }
 
+// Who takes the whole folder away has removed all that was in it, whatever else
+// stands there then. What is elsewhere is never taken for it.
+func TestDirectoryThatIsTakenAway(t *testing.T) {
+	elsewhere := t.TempDir()
+	write(t, elsewhere, "precious", "x")
+	tests := []struct {
+		name  string
+		put   func(dir string) error
+		fault string // where it was empty
+	}{
+		{"nothing", func(string) error { return nil }, "the folder does not exist"},
+		{"a link to elsewhere", func(dir string) error { return os.Symlink(elsewhere, dir) }, "something else stands where the folder was"},
+		{"a file", func(dir string) error { return os.WriteFile(dir, []byte("x"), 0o600) }, "it is not a folder"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, empty := range []bool{false, true} {
+				dir := filepath.Join(t.TempDir(), "dir")
+				must(t, os.Mkdir(dir, 0o700))
+				if !empty {
+					write(t, dir, "sub/b", "bb")
+				}
+				p := mustDirectory(t, dir)
+				before := mustLook(t, p)
+				must(t, errors.Join(os.RemoveAll(dir), tt.put(dir)))
+				if empty {
+					wantFault(t, p, tt.fault)
+					continue
+				}
+				wantEffects(t, before, mustLook(t, p), "removed sub 0 0", "removed sub/b 2 0")
+				// As long as it is away nothing more is, and what is put there again is new.
+				wantEffects(t, Snapshot{}, mustLook(t, p))
+				must(t, errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)))
+				write(t, dir, "c", "c")
+				wantEffects(t, Snapshot{}, mustLook(t, p), "added c 0 1")
+			}
+		})
+	}
+}
+
+// What cannot be read is named at no great length, however deep it lies.
+func TestDirectoryNamesWhatCannotBeReadShortly(t *testing.T) {
+	w := walk{ctx: t.Context(), root: t.TempDir()}
+	err := w.unless(syscall.ENAMETOOLONG, strings.Repeat("folder/", 3000))
+	var f *fault
+	if !errors.As(err, &f) || len(f.reason) > 200 {
+		t.Errorf("the reason has %d bytes", len(f.reason))
+	}
+}
+
 func TestDirectoryFaults(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "file", "x")

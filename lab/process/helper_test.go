@@ -201,7 +201,7 @@ func begin(t *testing.T, command Command) *Process {
 
 func waitFor(t *testing.T, done <-chan struct{}) {
 	t.Helper()
-	if !within(done, 20*time.Second) {
+	if !within(done, 20*time.Second, nil) {
 		t.Fatal("it does not end")
 	}
 }

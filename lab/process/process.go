@@ -228,32 +228,45 @@ func (p *Process) Status() string {
 	}
 }
 
+// rushed is closed when nobody is waited for any more.
+var (
+	rushed   = make(chan struct{})
+	rushOnce sync.Once
+)
+
+// Rush takes the grace away from every [Process.End], those under way included:
+// what is left is killed at once. It is for a process that is about to end, and
+// that somebody has told so twice.
+func Rush() { rushOnce.Do(func() { close(rushed) }) }
+
 // End closes the child's input and waits for so long, sends SIGTERM to
 // everything that it started and waits as long again, and then kills
 // everything. It returns when nothing is left. It may be called at any time,
 // again, and from several goroutines: the shortest grace counts.
 func (p *Process) End(grace time.Duration) {
 	_ = p.stdin.Close()
-	if !within(p.gone, grace) {
+	if !within(p.gone, grace, rushed) {
 		p.family.terminate()
-		if !within(p.gone, grace) {
+		if !within(p.gone, grace, rushed) {
 			p.rush.Do(func() { close(p.hurry) })
 			p.family.kill()
-			within(p.gone, 2*patience)
+			within(p.gone, 2*patience, nil)
 		}
 	}
 	_ = p.stdout.file.Close()
 }
 
-func within(done <-chan struct{}, limit time.Duration) bool {
+// within waits for done, but no longer than limit, or than until over.
+func within(done <-chan struct{}, limit time.Duration, over <-chan struct{}) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case <-done:
 		return true
 	case <-timer.C:
-		return false
+	case <-over:
 	}
+	return false
 }
 
 // input is a pipe that may be closed again.

@@ -390,3 +390,15 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// A command in one word is a mistake that many make.
+func TestStartOfACommandInOneWord(t *testing.T) {
+	for args, want := range map[string]string{
+		"no-such-program with arguments": `start no-such-program with arguments: no such program in PATH; its name has blanks: is it a program and its arguments in one word?`,
+		"./no-such program":              `start ./no-such program: no such file; its name has blanks: is it a program and its arguments in one word?`,
+	} {
+		if _, err := Start(Command{Args: []string{args}}); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", args, err, want)
+		}
+	}
+}

@@ -63,7 +63,7 @@ func prepare(command Command) (*exec.Cmd, error) {
 		if errors.Is(err, fs.ErrPermission) {
 			return refuse("it is not executable", err)
 		} else if err != nil {
-			return refuse("no such program in PATH", err)
+			return refuse("no such program in PATH"+oneWord(command), err)
 		}
 		path = found
 	} else {
@@ -73,7 +73,7 @@ func prepare(command Command) (*exec.Cmd, error) {
 		}
 		switch info, err := os.Stat(seen); {
 		case errors.Is(err, fs.ErrNotExist) && runtime.GOOS != "windows": // where a suffix may be missing
-			return refuse("no such file", err)
+			return refuse("no such file"+oneWord(command), err)
 		case err != nil:
 			return refuse(plain(err), err)
 		case info.IsDir():
@@ -86,6 +86,14 @@ func prepare(command Command) (*exec.Cmd, error) {
 	cmd.Args[0] = program
 	cmd.Dir = command.Dir
 	return cmd, nil
+}
+
+// oneWord says what a program's name with blanks in it most often is.
+func oneWord(command Command) string {
+	if len(command.Args) == 1 && strings.ContainsRune(command.Args[0], ' ') {
+		return "; its name has blanks: is it a program and its arguments in one word?"
+	}
+	return ""
 }
 
 // refused says why a program that is there could not be started.
