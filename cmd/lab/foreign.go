@@ -36,7 +36,7 @@ func (f *foreign) flags(cmd *cobra.Command) {
 	flags.StringVar(&f.config, "mcp-config", "", "replay an MCP server of this client configuration `FILE` ({mcpServers: ...}), alone")
 	flags.StringVar(&f.server, "server", "", "the `NAME` of the server in --mcp-config")
 	flags.StringArrayVar(&f.effects, "effects", nil, "count what changes: `PROBE` is dir:PATH, sqlite:FILE, http:URL, command:COMMAND, or none; repeatable (default: dir:${SANDBOX})")
-	flags.DurationVar(&f.timeout, "timeout", suite.DefaultTimeout, "how long a server may take to start, and for each call")
+	flags.DurationVar(&f.timeout, "timeout", suite.DefaultTimeout, "how long a server may take to start, and for each call, and a probe for each look")
 	flags.BoolVar(&f.strict, "strict-stdio", false, "text on a server's standard output ends it, as the protocol has it")
 	cmd.MarkFlagsMutuallyExclusive("file", "builtin", "candidate-mcp", "mcp-config")
 	cmd.MarkFlagsRequiredTogether("mcp-config", "server")
