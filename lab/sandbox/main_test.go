@@ -28,7 +28,7 @@ import (
 // may write little: "outgrow SEED".
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "faultserver" {
-		os.Exit(faultserver.Run(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+		syscall.Exit(faultserver.Run(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	if len(os.Args) > 2 && os.Args[1] == "outgrow" {
 		outgrow(os.Args[2])

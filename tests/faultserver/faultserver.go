@@ -24,6 +24,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -75,8 +76,11 @@ func (s *Server) has(name string, number int) bool {
 
 // Main is the command: it reads os.Args, serves stdin and stdout, or HTTP with
 // -http, and exits.
+//
+// It does not end by os.Exit, with which a server that is built with the race
+// detector sleeps for a second first.
 func Main() {
-	os.Exit(Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	syscall.Exit(Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // Run is [Main] with its surroundings as arguments; it returns the exit code.
@@ -114,7 +118,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	options.Folder = flags.Arg(0)
 	s := New(options)
-	time.AfterFunc(Lifetime, func() { os.Exit(4) })
+	time.AfterFunc(Lifetime, func() { syscall.Exit(4) })
 	if *address != "" {
 		return s.serveHTTP(*address, stderr)
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -65,7 +66,7 @@ func (w *pipe) complain(data []byte) bool {
 
 func (w *pipe) die(code int, lastWords string) {
 	fmt.Fprintln(w.stderr, lastWords)
-	os.Exit(code)
+	syscall.Exit(code)
 }
 
 // Serve is the stdio server: it answers until stdin ends and returns the exit
