@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -22,6 +23,37 @@ func TestAPanicCouldNotRun(t *testing.T) {
 	}
 	if code := run([]string{"version"}, io.Discard, io.Discard); code != exitPassed {
 		t.Errorf("exit code is %d, want %d", code, exitPassed)
+	}
+}
+
+// What could not be removed is told, and is no worse than what else went wrong.
+func TestLeftoversAreTold(t *testing.T) {
+	left := errors.New("remove a: no\nremove \x1b[31mb: no")
+	lost := couldNotRun(errors.New("2 runs could not run"))
+	for _, test := range []struct {
+		name      string
+		err, left error
+		code      int
+		told      string
+	}{
+		{"nothing", nil, nil, exitPassed, ""},
+		{"alone", nil, left, exitCouldNotRun, ""},
+		{"after a failed gate", errGateFailed, left, exitGateFailed, "lab: remove a: no\nlab: remove \\u001b[31mb: no\n"},
+		{"after lost runs", lost, left, exitCouldNotRun, "lab: remove a: no\nlab: remove \\u001b[31mb: no\n"},
+		{"lost runs alone", lost, nil, exitCouldNotRun, ""},
+	} {
+		var stderr bytes.Buffer
+		err := withLeftovers(&stderr, test.err, test.left)
+		code := exitPassed
+		if exit := (*exitError)(nil); errors.As(err, &exit) {
+			code = exit.code
+		}
+		if code != test.code || stderr.String() != test.told {
+			t.Errorf("%s: the code is %d and stderr %q, want %d and %q", test.name, code, stderr.String(), test.code, test.told)
+		}
+		if test.err == nil && test.left != nil && !errors.Is(err, left) {
+			t.Errorf("%s: the error is %v", test.name, err)
+		}
 	}
 }
 

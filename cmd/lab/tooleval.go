@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/mattn/go-isatty"
@@ -130,12 +131,7 @@ func (o *toolEval) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		// What a server leaves behind must not go unseen.
-		if closed := closePlan(); closed != nil && err == nil {
-			err = couldNotRun(closed)
-		}
-	}()
+	defer func() { err = withLeftovers(stderr, err, closePlan()) }()
 	dir := o.out
 	if o.check != "" {
 		if dir, err = os.MkdirTemp("", "lab-check-"); err != nil {
@@ -190,6 +186,21 @@ func (o *toolEval) run(cmd *cobra.Command) (err error) {
 		return errGateFailed
 	}
 	return nil
+}
+
+// withLeftovers is the error of a command that could not tidy up after itself:
+// what is left behind must not go unseen, whatever else went wrong.
+func withLeftovers(stderr io.Writer, err, left error) error {
+	switch {
+	case left == nil:
+		return err
+	case err == nil:
+		return couldNotRun(left)
+	}
+	for line := range strings.SplitSeq(left.Error(), "\n") {
+		fmt.Fprintln(stderr, "lab: "+report.Visible(line))
+	}
+	return err
 }
 
 // prepare makes the plan of what is asked for: of servers outside, or of the

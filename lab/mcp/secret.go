@@ -9,8 +9,12 @@ import (
 )
 
 // minSecret is the length from which a value is looked for in what is told.
-// Shorter ones would be found in any text.
-const minSecret = 4
+// Shorter ones would be found in any text. Of the environment most values are no
+// secrets but words, such as the level of a log.
+const (
+	minSecret      = 4
+	minEnvironment = 8
+)
 
 // secrets are the values that only the server is to see, longest first.
 func (s *Server) secrets() []string {
@@ -20,6 +24,11 @@ func (s *Server) secrets() []string {
 			if len(v) >= minSecret {
 				all = append(all, v)
 			}
+		}
+	}
+	for _, value := range s.Env {
+		if len(value) >= minEnvironment {
+			add(value)
 		}
 	}
 	for _, value := range s.Headers {

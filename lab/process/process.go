@@ -17,11 +17,13 @@
 package process
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -118,6 +120,17 @@ func Start(command Command) (*Process, error) {
 // markPrefix begins the name of the environment variable that tells the
 // processes of one child from all others.
 const markPrefix = "LAB_PROCESS_"
+
+var markPattern = regexp.MustCompile(markPrefix + "[A-Z2-7]{26}")
+
+// Unmark returns what a child says of its environment as it is in every run:
+// without what tells this child from all others.
+func Unmark(text []byte) []byte {
+	if !bytes.Contains(text, []byte(markPrefix)) {
+		return text
+	}
+	return markPattern.ReplaceAll(text, []byte(markPrefix))
+}
 
 // marks are the variables that tell whose this process itself is. Its children
 // are theirs too.

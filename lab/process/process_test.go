@@ -376,6 +376,12 @@ func TestEnvironment(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if all := string(Unmark(text)); !strings.Contains(all, markPrefix+"=1\n") || strings.Count(all, "\n") != strings.Count(string(text), "\n") {
+			t.Errorf("without its mark: %q", all)
+		}
+		if other := string(Unmark([]byte(markPrefix + "OUTER=1"))); other != markPrefix+"OUTER=1" {
+			t.Errorf("what is no mark: %q", other)
+		}
 		var plain []string
 		marks := 0
 		for line := range strings.Lines(string(text)) {

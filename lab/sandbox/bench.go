@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"sync"
 
 	"agentlab/lab/mcp"
@@ -107,7 +106,7 @@ func (s *Surface) put(b *bench, whole bool) error {
 	return s.discard(b)
 }
 
-// discard ends a bench, and keeps what could not be removed for Close to tell.
+// discard ends a bench, and keeps what could not be removed for Close.
 func (s *Surface) discard(b *bench) error {
 	err := b.end()
 	s.mu.Lock()
@@ -115,10 +114,20 @@ func (s *Surface) discard(b *bench) error {
 	if s.benches[b] {
 		delete(s.benches, b)
 		if err != nil {
-			s.leftovers = append(s.leftovers, err)
+			s.leftovers = append(s.leftovers, b.folder)
 		}
 	}
 	return err
+}
+
+// leave keeps a folder that could not be removed, or nil, for Close.
+func (s *Surface) leave(f *folder) {
+	if f == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leftovers = append(s.leftovers, f)
 }
 
 // start lays out a folder and connects to a server in it.
@@ -144,6 +153,7 @@ func (s *Surface) start(ctx context.Context) (*bench, error) {
 func (s *Surface) lay(ctx context.Context) (*bench, error) {
 	f, err := newFolder(ctx, s.spec.Sandbox.Seed)
 	if err != nil {
+		s.leave(f)
 		return nil, s.broken(ctx, "the sandbox could not be made", err)
 	}
 	spec := s.spec.In(f.path)
@@ -152,7 +162,10 @@ func (s *Surface) lay(ctx context.Context) (*bench, error) {
 	server.Shown = func(answer json.RawMessage) json.RawMessage { return f.shown.leave(answer) }
 	client, err := mcp.Connect(ctx, &server)
 	if err != nil {
-		return nil, errors.Join(err, f.remove())
+		if f.remove() != nil {
+			s.leave(f)
+		}
+		return nil, err
 	}
 	if s.schemas != nil {
 		client.ShareSchemas(s.schemas)

@@ -25,7 +25,8 @@ const (
 	pathName = "sandbox"
 )
 
-// newFolder makes a folder that is a copy of seed, or is empty.
+// newFolder makes a folder that is a copy of seed, or is empty. Beside an error it
+// returns what could not be removed again, or nil.
 func newFolder(ctx context.Context, seed string) (*folder, error) {
 	root, err := makeRoot()
 	if err != nil {
@@ -34,7 +35,10 @@ func newFolder(ctx context.Context, seed string) (*folder, error) {
 	f := &folder{root: root, path: filepath.Join(root, pathName)}
 	f.shown = show(f.path, f.root)
 	if err := f.lay(ctx, seed); err != nil {
-		return nil, errors.Join(err, f.remove())
+		if f.remove() != nil {
+			return f, err
+		}
+		return nil, err
 	}
 	return f, nil
 }
@@ -76,23 +80,38 @@ func (f *folder) lay(ctx context.Context, seed string) error {
 // reset empties the folder, which a server may have as its own, and what lies
 // beside it, and fills it anew.
 func (f *folder) reset(ctx context.Context, seed string) error {
-	if err := empty(f.root, pathName); err != nil {
+	temporary, err := os.OpenRoot(filepath.Dir(f.root))
+	if err != nil {
+		return err
+	}
+	defer temporary.Close()
+	root, err := openWithin(temporary, filepath.Base(f.root))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := empty(root, pathName); err != nil {
 		return err
 	}
 	// What stands there may be something else by now, such as a link to a folder
 	// that is not ours to empty.
-	switch info, err := os.Lstat(f.path); {
+	switch info, err := root.Lstat(pathName); {
 	case errors.Is(err, fs.ErrNotExist):
 		return f.lay(ctx, seed)
 	case err != nil:
 		return err
 	case !info.IsDir():
-		if err := os.Remove(f.path); err != nil {
+		if err := root.Remove(pathName); err != nil {
 			return err
 		}
 		return f.lay(ctx, seed)
 	}
-	if err := empty(f.path, ""); err != nil {
+	inside, err := openWithin(root, pathName)
+	if err != nil {
+		return err
+	}
+	defer inside.Close()
+	if err := empty(inside, ""); err != nil {
 		return err
 	}
 	if seed == "" {
@@ -101,39 +120,16 @@ func (f *folder) reset(ctx context.Context, seed string) error {
 	return copySeed(ctx, seed, f.path)
 }
 
-// empty removes what is in a folder, but for what has the name of keep.
-func empty(path, keep string) error {
-	if info, err := os.Lstat(path); err != nil {
-		return err
-	} else if !info.IsDir() {
-		return fmt.Errorf("%s is no folder any more", path)
-	} else if info.Mode().Perm() != 0o700 {
-		if err := os.Chmod(path, 0o700); err != nil {
-			return err
-		}
-	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		if entry.Name() == keep {
-			continue
-		}
-		if err := removeAll(filepath.Join(path, entry.Name())); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (f *folder) remove() error { return removeAll(f.root) }
+
+// attempts is how often it is tried to remove something.
+const attempts = 3
 
 // removeAll removes what a server left, folders that nobody may write to
 // included, and what is written to it meanwhile.
 func removeAll(path string) error {
 	var err error
-	for range 3 {
+	for range attempts {
 		if err = os.RemoveAll(path); err == nil {
 			return nil
 		}

@@ -283,6 +283,62 @@ func TestReset(t *testing.T) {
 	}
 }
 
+// A server lives on while its folder is emptied, and may put something else in
+// its place at any moment.
+func TestResetRemovesNothingElsewhere(t *testing.T) {
+	precious := t.TempDir()
+	const files = 50
+	for i := range files {
+		put(t, filepath.Join(precious, fmt.Sprint("file", i)), "precious", 0o644)
+	}
+	f, err := newFolder(t.Context(), "")
+	must(t, err)
+	away := filepath.Join(t.TempDir(), "away")
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			os.Rename(f.path, away)
+			os.Symlink(precious, f.path)
+			os.Remove(f.path)
+			os.Rename(away, f.path)
+		}
+	}()
+	for range 10_000 {
+		_ = f.reset(t.Context(), "") // it may well say that this is no folder any more
+	}
+	close(stop)
+	<-stopped
+	if left, err := os.ReadDir(precious); err != nil || len(left) != files {
+		t.Errorf("%d of %d files are left, %v", len(left), files, err)
+	}
+	must(t, f.remove())
+}
+
+// A folder in which a link was put instead of another one is not followed, where
+// it leads to a folder beside it either.
+func TestOpenWithin(t *testing.T) {
+	top := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(top, "folder"), 0o500), os.Symlink("folder", filepath.Join(top, "link")), os.WriteFile(filepath.Join(top, "file"), nil, 0o600))
+	parent, err := os.OpenRoot(top)
+	must(t, err)
+	defer parent.Close()
+	for _, name := range []string{"link", "file", "none"} {
+		if opened, err := openWithin(parent, name); err == nil {
+			opened.Close()
+			t.Errorf("%s was opened", name)
+		}
+	}
+	opened, err := openWithin(parent, "folder")
+	must(t, err)
+	must(t, opened.Mkdir("new", 0o700), opened.Close())
+}
+
 // A folder that is kept is emptied, and is not another one.
 func TestResetKeepsTheFolder(t *testing.T) {
 	newBed(t)

@@ -68,7 +68,7 @@ type Surface struct {
 	failures  int               // sessions in a row that could not be opened
 	down      *tool.Unavailable // why nothing is started any more
 	told      map[string]bool
-	leftovers []error // what could not be removed
+	leftovers []*folder // that could not be removed
 	closed    bool
 }
 
@@ -246,5 +246,12 @@ func (s *Surface) Close() error {
 	group.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return errors.Join(s.leftovers...)
+	// What was in the way may be no more: files that were open, above all.
+	var errs []error
+	s.leftovers = slices.DeleteFunc(s.leftovers, func(f *folder) bool {
+		err := f.remove()
+		errs = append(errs, err)
+		return err == nil
+	})
+	return errors.Join(errs...)
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf16"
 
 	"agentlab/lab/jsonvalue"
+	"agentlab/lab/process"
 	"agentlab/lab/suite"
 )
 
@@ -154,8 +155,10 @@ func stringLength(document []byte, start int) int {
 	return 0
 }
 
-// leave puts the variable into a JSON document in place of the paths.
+// leave puts the variable into a JSON document in place of the paths, and takes
+// out of it whatever else differs from run to run.
 func (s *shown) leave(document []byte) []byte {
+	document = process.Unmark(document)
 	if !bytes.Contains(document, []byte(s.mark)) {
 		return document
 	}
@@ -167,6 +170,7 @@ func (s *shown) leave(document []byte) []byte {
 
 // leaveText is leave for a text.
 func (s *shown) leaveText(text string) string {
+	text = string(process.Unmark([]byte(text)))
 	if !strings.Contains(text, s.mark) {
 		return text
 	}

@@ -30,6 +30,19 @@ func wantHidden(t interface{ Errorf(string, ...any) }, s *shown, text string) {
 	}
 }
 
+// The environment of a server holds what tells it from the server of every other
+// run.
+func TestTheMarkOfAProcessLeaves(t *testing.T) {
+	s := showIn(places[0])
+	const said, want = `{"text":"A=1\nLAB_PROCESS_ABCDEFGHIJKLMNOPQRSTUVW234=1"}`, `{"text":"A=1\nLAB_PROCESS_=1"}`
+	if got := string(s.leave([]byte(said))); got != want {
+		t.Error(got)
+	}
+	if got := s.leaveText(said); got != want {
+		t.Error(got)
+	}
+}
+
 func TestEnterAndLeave(t *testing.T) {
 	v := suite.SandboxVariable
 	documents := []string{
