@@ -132,6 +132,39 @@ func TestInterruptEndsServers(t *testing.T) {
 	}
 }
 
+// An interrupted init leaves no file, no folder and no server.
+func TestInterruptOfInitLeavesNothing(t *testing.T) {
+	servers(t)
+	for _, fault := range []string{"never-initialize", "list-hang", "slow-start:60000"} {
+		for _, dir := range []string{".", "new/folder"} {
+			t.Run(fault+" in "+dir, func(t *testing.T) {
+				t.Parallel()
+				work, tmp := folders(t)
+				file := filepath.Join(work, "..", "pids")
+				p := start(t, work, nil, nil, "init", "--dir", dir, "--", "faultserver", "-pids", file, "-fault", fault, "-fault", "child", "-fault", "daemon")
+				for deadline := time.Now().Add(20 * time.Second); len(pids(t, file)) < 3; time.Sleep(5 * time.Millisecond) {
+					if time.Now().After(deadline) {
+						t.Fatalf("only %v are there; stderr: %s", pids(t, file), &p.stderr)
+					}
+				}
+				time.Sleep(50 * time.Millisecond)
+				if err := p.Process.Signal(os.Interrupt); err != nil {
+					t.Fatal(err)
+				}
+				if code := p.end(t); code != 130 || p.stderr.String() != "lab: interrupted; nothing was written\n" {
+					t.Errorf("exit code is %d; stderr: %s", code, &p.stderr)
+				}
+				gone(t, pids(t, file))
+				for _, d := range []string{work, tmp} {
+					if left := contents(t, d); len(left) > 0 {
+						t.Errorf("left behind: %q", names(left))
+					}
+				}
+			})
+		}
+	}
+}
+
 // After every end that is not an interrupt, nothing is left either.
 func TestNothingIsLeftOfServers(t *testing.T) {
 	servers(t)

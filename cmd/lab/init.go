@@ -1,13 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -15,7 +18,6 @@ import (
 
 	"agentlab/lab/boundary"
 	"agentlab/lab/eval"
-	"agentlab/lab/jsonvalue"
 	"agentlab/lab/report"
 	"agentlab/lab/sandbox"
 	"agentlab/lab/suite"
@@ -49,7 +51,20 @@ gets.`,
   lab init --env API_TOKEN -- node dist/index.js
   lab init --url http://127.0.0.1:8931/mcp --header 'Authorization: Bearer ${TOKEN}'`,
 		Args: func(cmd *cobra.Command, args []string) error {
+			changed := func(name string) bool { return cmd.Flag(name).Changed }
 			switch {
+			case changed("url") && o.url == "":
+				return errors.New("--url names no server")
+			case o.dir == "":
+				return errors.New("--dir names no folder")
+			case o.name == "":
+				return errors.New("--name names nothing")
+			case o.url != "" && changed("env"):
+				return errors.New("--env is for a command; what a server at a URL has as its environment is not ours")
+			case o.url == "" && changed("header"):
+				return errors.New("--header is for --url")
+			case o.timeout < suite.MinTimeout || o.timeout > suite.MaxTimeout:
+				return fmt.Errorf("--timeout %s is not from %s to %s", o.timeout, suite.MinTimeout, suite.MaxTimeout)
 			case len(args) == 0 && o.url == "":
 				return errors.New("name the server: a command after --, or --url")
 			case len(args) > 0 && o.url != "":
@@ -80,56 +95,89 @@ const firstTimeout = 2 * time.Minute
 // casesFile is where the first cases go.
 const casesFile = "cases/first.jsonl"
 
-func (o *initCommand) run(ctx context.Context, command []string, stdout, stderr io.Writer) error {
+func (o *initCommand) run(ctx context.Context, command []string, stdout, stderr io.Writer) (err error) {
 	written, err := o.suiteFile(command)
 	if err != nil {
 		return usageError(err)
 	}
 	files := []string{filepath.Join(o.dir, suite.DefaultFile), filepath.Join(o.dir, filepath.FromSlash(casesFile))}
-	if !o.force {
-		for _, file := range files {
-			if _, err := os.Lstat(file); err == nil {
-				return usageError(fmt.Errorf("%s is there already; --force replaces it", file))
-			}
+	for _, file := range files {
+		switch info, err := os.Lstat(file); {
+		case err != nil:
+		case info.IsDir():
+			return usageError(fmt.Errorf("%s is a folder", file))
+		case !o.force:
+			return usageError(fmt.Errorf("%s is there already; --force replaces it", file))
 		}
 	}
 	read, err := o.read(written)
 	if err != nil {
 		return err
 	}
-	// Commands run beside their suite file.
-	undo, err := makeFolder(o.dir)
+	// Both are there before anything is started: commands run beside their suite
+	// file, and nobody wants to wait for a server to learn that nothing can be written.
+	undo, err := makeFolder(filepath.Dir(files[1]))
+	defer func() {
+		if err != nil {
+			undo()
+		}
+	}()
 	if err != nil {
 		return couldNotRun(err)
 	}
 	definitions, took, err := o.ask(ctx, read, stderr)
 	if err != nil {
-		undo()
 		return err
 	}
 	if len(definitions) == 0 {
-		undo()
 		return couldNotRun(fmt.Errorf("%s lists no tools; there is nothing to write cases for", o.name))
 	}
 	cases, err := boundary.Cases(definitions, "")
 	if err != nil {
-		undo()
 		return couldNotRun(err)
 	}
-	for i, text := range [][]byte{[]byte(written), cases} {
-		if err := writeFile(files[i], text); err != nil {
-			return couldNotRun(err)
-		}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err := writeFiles(files, []byte(written), cases); err != nil {
+		return couldNotRun(err)
 	}
 	fmt.Fprintf(stderr, "%s started in %s and lists %s\n", report.Visible(o.name), took.Round(time.Millisecond), counted(len(definitions), "tool"))
-	todo := strings.Count(string(cases), `"todo":`)
-	fmt.Fprintf(stdout, "%s: the suite\n%s: %s, of which %d are a todo\n\nNext:\n  lab tool-eval\nand say in %s what has to come of the calls that are a todo.\n",
-		report.Visible(files[0]), report.Visible(files[1]), counted(strings.Count(string(cases), "\n"), "case"), todo, report.Visible(files[1]))
+	next := "lab tool-eval"
+	if filepath.Clean(o.dir) != "." {
+		next += " -f " + shellWord(files[0])
+	}
+	all, todo := count(cases)
+	fmt.Fprintf(stdout, "%s: the suite\n%s: %s, of which %d are a todo\n\nNext:\n  %s\nand say in %s what has to come of the calls that are a todo.\n",
+		report.Visible(files[0]), report.Visible(files[1]), counted(all, "case"), todo, report.Visible(next), report.Visible(files[1]))
 	return nil
 }
 
+// count tells how many cases there are, and how many of them are a todo.
+func count(cases []byte) (all, todo int) {
+	for line := range bytes.Lines(cases) {
+		var c struct{ Todo string }
+		if json.Unmarshal(line, &c) == nil && c.Todo != "" {
+			todo++
+		}
+		all++
+	}
+	return all, todo
+}
+
+// shellWord is a word as a shell takes it.
+func shellWord(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./][A-Za-z0-9_@%+=:,./-]*$`)
+
 // makeFolder makes a folder with those above it, and returns what takes away the
-// ones that were missing, as long as they are empty.
+// ones that were missing, as long as they are empty. It does so where it fails
+// half-way, too.
 func makeFolder(dir string) (undo func(), err error) {
 	var made []string
 	for missing := filepath.Clean(dir); ; missing = filepath.Dir(missing) {
@@ -150,88 +198,6 @@ func counted(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// suiteFile is the text of the suite file.
-func (o *initCommand) suiteFile(command []string) (string, error) {
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# What lab tool-eval replays; \"lab help suite\" tells every key.")
-	line("version: 1")
-	line("surfaces:")
-	line("  %s:", o.name)
-	line("    mcp:")
-	effects := `effects: {directory: "${SANDBOX}"}   # what counts as a side effect: a file that changes there`
-	if o.url != "" {
-		line("      url: %s", yamlString(o.url))
-		for i, header := range o.headers {
-			name, value, ok := strings.Cut(header, ":")
-			if !ok {
-				return "", fmt.Errorf("--header %q has no colon", name)
-			}
-			if i == 0 {
-				line("      headers:")
-			}
-			line("        %s: %s", yamlString(strings.TrimSpace(name)), yamlString(strings.TrimSpace(value)))
-		}
-		effects = `effects: []   # nothing is counted: say where what the server changes can be seen`
-	} else {
-		quoted := make([]string, len(command))
-		for i, word := range command {
-			quoted[i] = yamlString(word)
-		}
-		line("      command: [%s]", strings.Join(quoted, ", "))
-		environment := o.env
-		if base := filepath.Base(command[0]); (base == "npx" || base == "npm") && os.Getenv("HOME") != "" {
-			// Its HOME is the sandbox, in which every case would fetch the package anew.
-			environment = append([]string{"npm_config_cache=${HOME}/.npm"}, environment...)
-		}
-		for i, variable := range environment {
-			name, value, literal := strings.Cut(variable, "=")
-			if name == "" {
-				return "", fmt.Errorf("--env %q names no variable", variable)
-			}
-			if !literal {
-				value = "${" + name + "}"
-			}
-			if i == 0 {
-				line("      env:")
-			}
-			line("        %s: %s", yamlString(name), yamlString(value))
-		}
-	}
-	line("candidate: %s", o.name)
-	line("cases: [cases/*.jsonl]")
-	if o.url == "" {
-		line("sandbox: {}       # a fresh empty ${SANDBOX} for every case; seed: FOLDER makes it a copy of one")
-	}
-	line("%s", effects)
-	line("isolation: case   # a fresh server for every case")
-	line("timeout: %s     # of a start, and of each call", suite.DefaultTimeout)
-	return b.String(), nil
-}
-
-// yamlString quotes a text for YAML, which takes what JSON does.
-func yamlString(text string) string { return string(jsonvalue.AppendString(nil, text)) }
-
-// read reads the suite file that is to be written as it will be read from then
-// on: in a folder of its own, as the cases that it names are not there yet.
-func (o *initCommand) read(written string) (*suite.Suite, error) {
-	dir, err := os.MkdirTemp("", "lab-init-")
-	if err != nil {
-		return nil, couldNotRun(err)
-	}
-	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, suite.DefaultFile)
-	if err := errors.Join(writeFile(file, []byte(written)), writeFile(filepath.Join(dir, filepath.FromSlash(casesFile)), nil)); err != nil {
-		return nil, couldNotRun(err)
-	}
-	s, err := suite.Read(file, os.LookupEnv)
-	if invalid := (*suite.Invalid)(nil); errors.As(err, &invalid) {
-		// It is the command line that is wrong, and no file of the user's.
-		return nil, usageError(errors.New(strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), "")))
-	}
-	return s, unreadable(err)
 }
 
 // ask connects to the server and lists its tools.
@@ -261,24 +227,35 @@ func (o *initCommand) ask(ctx context.Context, s *suite.Suite, stderr io.Writer)
 	return surface.Definitions(), took, nil
 }
 
-// writeFile writes a file whole or not at all.
-func writeFile(name string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
-	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	err = errors.Join(err, file.Chmod(0o644), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), name)
-	}
-	if err != nil {
-		if gone := os.Remove(file.Name()); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
-			err = errors.Join(err, gone)
+// writeFiles writes files whole, all of them or none.
+func writeFiles(names []string, texts ...[]byte) (err error) {
+	var staged, made []string
+	defer func() {
+		if err != nil {
+			for _, name := range append(staged, made...) {
+				os.Remove(name)
+			}
+		}
+	}()
+	for i, name := range names {
+		file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
+		if err != nil {
+			return err
+		}
+		staged = append(staged, file.Name())
+		_, err = file.Write(texts[i])
+		if err := errors.Join(err, file.Chmod(0o644), file.Close()); err != nil {
+			return err
 		}
 	}
-	return err
+	for i, name := range names {
+		_, absent := os.Lstat(name)
+		if err := os.Rename(staged[i], name); err != nil {
+			return err
+		}
+		if absent != nil {
+			made = append(made, name)
+		}
+	}
+	return nil
 }

@@ -121,6 +121,11 @@ func (o *toolEval) run(cmd *cobra.Command) (err error) {
 	if render == nil {
 		return usageError(fmt.Errorf("--format %q is not one of text, json, markdown", o.format))
 	}
+	if o.check != "" {
+		if info, err := os.Stat(o.check); err != nil || !info.IsDir() {
+			return usageError(fmt.Errorf("--check %s: there is no such directory", o.check))
+		}
+	}
 	selected := newSelection(o.patterns)
 	plan, servers, closePlan, err := o.prepare(cmd, selected)
 	if err != nil {
@@ -129,9 +134,6 @@ func (o *toolEval) run(cmd *cobra.Command) (err error) {
 	defer func() { err = withLeftovers(stderr, err, closePlan()) }()
 	dir := o.out
 	if o.check != "" {
-		if info, err := os.Stat(o.check); err != nil || !info.IsDir() {
-			return usageError(fmt.Errorf("--check %s: there is no such directory", o.check))
-		}
 		if dir, err = os.MkdirTemp("", "lab-check-"); err != nil {
 			return couldNotRun(err)
 		}

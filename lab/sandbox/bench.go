@@ -95,7 +95,7 @@ func (s *Surface) next() (*bench, error) {
 func (s *Surface) put(b *bench, whole bool) error {
 	b.used = true
 	s.mu.Lock()
-	keep := whole && s.settings.Isolation == suite.PerSuite && !s.closed
+	keep := whole && s.settings.Isolation == suite.PerSuite
 	if keep {
 		s.idle = append(s.idle, b)
 	}

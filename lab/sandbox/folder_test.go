@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -405,4 +406,34 @@ func TestPlaceOfTheFolder(t *testing.T) {
 			t.Errorf("TMPDIR=%s: %v, %v", tmp, f, err)
 		}
 	}
+}
+
+// outgrow copies a seed in a process that may write only small files, as on a
+// full disk.
+func outgrow(seed string) {
+	limit := syscall.Rlimit{Cur: 1000, Max: 1000}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		fmt.Println(err)
+	}
+	_, err := newFolder(context.Background(), seed)
+	fmt.Println(err)
+}
+
+func TestFullAndReadOnlyTemporaryFolder(t *testing.T) {
+	b := newBed(t)
+	self, err := os.Executable()
+	must(t, err)
+	said, err := exec.CommandContext(t.Context(), self, "outgrow", seed(t)).CombinedOutput()
+	if err != nil || !strings.HasSuffix(string(said), ": file too large\n") {
+		t.Errorf("%s, %v", said, err)
+	}
+	b.wantNothingLeft()
+	unprivileged(t, func(top string) {
+		must(t, os.Chmod(top, 0o500))
+		if f, err := newFolder(t.Context(), ""); !errors.Is(err, fs.ErrPermission) {
+			t.Error(f, err)
+		}
+		must(t, os.Chmod(top, 0o700))
+	})
+	t.Setenv("TMPDIR", b.tmp)
 }

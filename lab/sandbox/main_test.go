@@ -24,10 +24,15 @@ import (
 	"agentlab/tests/faultserver"
 )
 
-// The test binary is also the servers: "faultserver ARGUMENTS".
+// The test binary is also the servers: "faultserver ARGUMENTS"; and a process that
+// may write little: "outgrow SEED".
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "faultserver" {
 		syscall.Exit(faultserver.Run(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+	}
+	if len(os.Args) > 2 && os.Args[1] == "outgrow" {
+		outgrow(os.Args[2])
+		return
 	}
 	if answersPause <= time.Second {
 		panic("a clock that tells seconds is not found for certain")

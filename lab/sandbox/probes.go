@@ -194,6 +194,6 @@ func (s *Surface) answerOf(client *mcp.Client, other bool, shown *shown, proposa
 				Detail:  proposal.Name + ": " + shown.leaveText(result.Error.Error()),
 			}
 		}
-		return shown.leave(result.Output), nil
+		return result.Output, nil // in which the path does not stand
 	}
 }

@@ -377,7 +377,7 @@ func TestDown(t *testing.T) {
 func flaky(t *testing.T, b *bed, effects []suite.Effect) (spec suite.Surface, flag, log string) {
 	t.Helper()
 	dir := t.TempDir()
-	flag, log = filepath.Join(dir, "flag"), filepath.Join(dir, "log")
+	flag = filepath.Join(dir, "flag")
 	put(t, flag, "", 0o600)
 	spec = b.spec(effects, inFolder)
 	spec.Server.Command = append([]string{"/bin/sh", "-c", `echo start >> "$0.log"; test -e "$0" || exit 9; exec "$@"`, flag}, spec.Server.Command...)

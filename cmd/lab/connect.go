@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"agentlab/lab/dataset"
+	"agentlab/lab/eval"
+	"agentlab/lab/sandbox"
+	"agentlab/lab/suite"
+)
+
+// chosen are the surfaces of a suite that are replayed: the baseline, where
+// there is one, and the candidate.
+func (o *toolEval) chosen(cmd *cobra.Command, s *suite.Suite) ([]suite.Surface, error) {
+	names := []string{s.Baseline, s.Candidate}
+	for i, flag := range []string{"baseline", "candidate"} {
+		if f := cmd.Flag(flag); f.Changed {
+			names[i] = f.Value.String()
+		}
+	}
+	if names[0] == names[1] {
+		return nil, usageError(fmt.Errorf("%s is both the baseline and the candidate", names[0]))
+	}
+	var chosen []suite.Surface
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		surface, ok := s.Surface(name)
+		if !ok {
+			return nil, usageError(fmt.Errorf("there is no surface %q in the suite file; there are %s", name, strings.Join(namesOf(s.Surfaces), ", ")))
+		}
+		chosen = append(chosen, surface)
+	}
+	return chosen, nil
+}
+
+func namesOf(surfaces []suite.Surface) []string {
+	names := make([]string, len(surfaces))
+	for i, s := range surfaces {
+		names[i] = s.Name
+	}
+	return names
+}
+
+// shared reports whether two cases at once would meet in what a surface works
+// on: nothing of it is in the sandbox of a case.
+func shared(s suite.Surface) bool {
+	return s.Server.URL != "" || slices.ContainsFunc(s.Effects, func(e suite.Effect) bool {
+		switch e := e.(type) {
+		case suite.Directory:
+			return !strings.HasPrefix(e.Path, suite.SandboxVariable)
+		case suite.SQLite:
+			return !strings.HasPrefix(e.Path, suite.SandboxVariable)
+		case suite.Command:
+			return !slices.ContainsFunc(e.Args, func(arg string) bool { return strings.Contains(arg, suite.SandboxVariable) })
+		case suite.Call:
+			return e.Server != nil && e.Server.URL != ""
+		}
+		return true
+	})
+}
+
+// planForeign checks every line of every dataset, and that there is something to
+// replay, and only then connects to the servers.
+func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite.Suite, dir string, selected *selection) (plan eval.Plan, servers []*sandbox.Surface, err error) {
+	chosen, err := o.chosen(cmd, s)
+	if err != nil {
+		return eval.Plan{}, nil, err
+	}
+	files := s.Cases
+	if o.cases != nil {
+		files = o.cases
+	}
+	sources, err := twice(ctx, files)
+	if err != nil {
+		return eval.Plan{}, nil, err
+	}
+	settings := dataset.Settings{Surfaces: namesOf(s.Surfaces), Candidate: chosen[len(chosen)-1].Name, BatchLines: 1}
+	if len(chosen) == 2 {
+		settings.Baseline = chosen[0].Name
+	}
+	cases := settings.Open(sources...)
+	ready, todo := 0, 0
+	_, err = cases.Check(ctx, func(c *dataset.Case) {
+		switch {
+		case o.patterns != nil && !selected.selects(c.ID):
+		case c.Todo != "":
+			todo++
+		default:
+			ready++
+		}
+	})
+	switch {
+	case ctx.Err() != nil:
+		return eval.Plan{}, nil, ctx.Err()
+	case err != nil:
+		return eval.Plan{}, nil, replayError(err, selected)
+	case selected.idle() != nil:
+		return eval.Plan{}, nil, usageError(selected.idle())
+	case ready == 0 && todo > 0:
+		return eval.Plan{}, nil, usageError(eval.ErrOnlyTodo)
+	}
+	if plan, err = o.plan(cases, selected, cmd.ErrOrStderr()); err != nil {
+		return eval.Plan{}, nil, err
+	}
+	if slices.ContainsFunc(chosen, shared) {
+		if o.workers > 1 {
+			return eval.Plan{}, nil, usageError(fmt.Errorf("--workers %d: cases that share a server at a URL, or effects outside the sandbox, can only be replayed one at a time", o.workers))
+		}
+		plan.Workers = 1
+	}
+	notice := notices(cmd.ErrOrStderr())
+	if o.quiet {
+		notice = nil
+	}
+	if servers, err = o.open(ctx, chosen, s, dir, notice); err != nil {
+		return eval.Plan{}, nil, errors.Join(err, closeAll(servers))
+	}
+	plan.Candidate = servers[len(servers)-1]
+	if len(servers) == 2 {
+		plan.Baseline = servers[0]
+	}
+	return plan, servers, nil
+}
+
+// open connects to the servers, all at once.
+func (o *toolEval) open(ctx context.Context, chosen []suite.Surface, s *suite.Suite, dir string, notice func(string)) ([]*sandbox.Surface, error) {
+	servers := make([]*sandbox.Surface, len(chosen))
+	errs := make([]error, len(chosen))
+	var group sync.WaitGroup
+	for i, spec := range chosen {
+		group.Go(func() {
+			servers[i], errs[i] = sandbox.Open(ctx, spec, sandbox.Settings{
+				Version:     eval.Version,
+				Dir:         dir,
+				Isolation:   s.Isolation,
+				Timeout:     s.Timeout,
+				StrictStdio: o.foreign.strict,
+				Notice:      notice,
+			})
+		})
+	}
+	group.Wait()
+	servers = slices.DeleteFunc(servers, func(s *sandbox.Surface) bool { return s == nil })
+	if ctx.Err() != nil {
+		return servers, ctx.Err()
+	}
+	if err := errors.Join(errs...); err != nil {
+		return servers, couldNotRun(err)
+	}
+	return servers, nil
+}
+
+func closeAll(servers []*sandbox.Surface) error {
+	errs := make([]error, len(servers))
+	var group sync.WaitGroup
+	for i, s := range servers {
+		group.Go(func() { errs[i] = s.Close() })
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// twice are sources that can be read twice: what is no regular file is read into
+// memory.
+func twice(ctx context.Context, files []string) ([]dataset.Source, error) {
+	sources := make([]dataset.Source, len(files))
+	for i, file := range files {
+		sources[i] = dataset.Source{Name: filepath.Base(file), Path: file, Open: openOnce(ctx, file)}
+		if info, err := os.Stat(file); err != nil || info.Mode().IsRegular() {
+			// Each time anew: openOnce tells a pipe by its second opening.
+			sources[i].Open = func() (io.ReadCloser, error) { return openUntil(ctx, file) }
+			continue
+		}
+		text, err := whole(sources[i].Open)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			return nil, usageError(fmt.Errorf("%w: %s: %w", dataset.ErrUnreadable, file, err))
+		}
+		sources[i].Open = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
+	}
+	return sources, nil
+}
+
+// maxPiped is how much is read of a pipe, which has to be kept.
+const maxPiped = 256 << 20
+
+func whole(open func() (io.ReadCloser, error)) (string, error) {
+	in, err := open()
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	var text strings.Builder
+	if n, err := io.Copy(&text, io.LimitReader(in, maxPiped+1)); err != nil {
+		return "", err
+	} else if n > maxPiped {
+		return "", fmt.Errorf("more than %d bytes come out of it", maxPiped)
+	}
+	return text.String(), nil
+}

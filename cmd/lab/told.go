@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"agentlab/lab/eval"
+	"agentlab/lab/report"
+	"agentlab/lab/sandbox"
+	"agentlab/lab/tool"
+)
+
+// notices are written to stderr, one at a time, from any goroutine.
+func notices(stderr io.Writer) func(string) {
+	var mu sync.Mutex
+	return func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintln(stderr, "lab: "+report.Visible(text))
+	}
+}
+
+// tellStarts says on stderr how long servers took to start, which no report may
+// hold.
+func tellStarts(stderr io.Writer, servers []*sandbox.Surface) {
+	for _, s := range servers {
+		count, median, longest := s.Starts()
+		if count == 0 {
+			continue
+		}
+		noun := "starts"
+		if count == 1 {
+			noun = "start"
+		}
+		fmt.Fprintf(stderr, "%s: %d %s, %s in the middle, %s at most\n", report.Visible(s.Name()), count, noun,
+			median.Round(time.Millisecond), longest.Round(time.Millisecond))
+	}
+}
+
+// maxCauses is how many causes are told of runs that could not run.
+const maxCauses = 10
+
+// notRun is the error of runs that could not run, each cause once.
+func notRun(c *eval.Comparison) error {
+	type cause struct {
+		*tool.Unavailable
+		first string
+		runs  int
+	}
+	var causes []*cause
+	for _, n := range c.NotRun {
+		at := slices.IndexFunc(causes, func(c *cause) bool { return c.Surface == n.Surface && c.Reason == n.Reason })
+		if at < 0 {
+			at = len(causes)
+			causes = append(causes, &cause{n.Unavailable, n.CaseID, 0})
+		}
+		causes[at].runs++
+	}
+	var text strings.Builder
+	runs := c.CouldNotRun()
+	if runs == 1 {
+		text.WriteString("1 run could not run")
+	} else {
+		fmt.Fprintf(&text, "%d runs could not run", runs)
+	}
+	for i, c := range causes {
+		if i == maxCauses {
+			fmt.Fprintf(&text, "\nand more, for other reasons")
+			break
+		}
+		fmt.Fprintf(&text, "\n%s: %s (%s", c.Surface, c.Reason, c.first)
+		if c.runs > 1 {
+			fmt.Fprintf(&text, " and %d more", c.runs-1)
+		}
+		text.WriteString(")")
+		for line := range strings.SplitSeq(c.Detail, "\n") {
+			if line != "" {
+				text.WriteString("\n  " + line)
+			}
+		}
+	}
+	return couldNotRun(errors.New(text.String()))
+}
