@@ -47,7 +47,7 @@ func TestCheckFindsOneChangedByte(t *testing.T) {
 				line := 1 + bytes.Count(good[:at], []byte("\n"))
 
 				var stdout, stderr bytes.Buffer
-				if code := run([]string{"tool-eval", "--check", "stored"}, &stdout, &stderr); code != 1 {
+				if code := run([]string{"tool-eval", "--builtin", "--check", "stored"}, &stdout, &stderr); code != 1 {
 					t.Errorf("exit code is %d, want 1", code)
 				}
 				lines := strings.Split(stderr.String(), "\n")
@@ -66,7 +66,7 @@ func TestCheckFindsOneChangedByte(t *testing.T) {
 		}
 	}
 	stdout.Reset()
-	if code := run([]string{"tool-eval", "--check", "stored"}, &stdout, &stderr); code != 0 {
+	if code := run([]string{"tool-eval", "--builtin", "--check", "stored"}, &stdout, &stderr); code != 0 {
 		t.Errorf("exit code over the reports as they were is %d, want 0", code)
 	}
 	if _, err := os.Stat("reports"); !os.IsNotExist(err) {

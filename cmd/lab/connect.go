@@ -92,6 +92,10 @@ func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite
 	}
 	cases := settings.Open(sources...)
 	ready, todo := 0, 0
+	calls := make([]wanted, len(chosen))
+	for i := range calls {
+		calls[i] = make(wanted)
+	}
 	_, err = cases.Check(ctx, func(c *dataset.Case) {
 		switch {
 		case o.patterns != nil && !selected.selects(c.ID):
@@ -99,6 +103,10 @@ func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite
 			todo++
 		default:
 			ready++
+			calls[len(calls)-1].add(c.Candidate)
+			if len(calls) == 2 {
+				calls[0].add(c.Baseline)
+			}
 		}
 	})
 	switch {
@@ -126,6 +134,18 @@ func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite
 	}
 	if servers, err = o.open(ctx, chosen, s, dir, notice); err != nil {
 		return eval.Plan{}, nil, errors.Join(err, closeAll(servers))
+	}
+	for i, server := range servers {
+		if server.Down() != nil {
+			continue
+		}
+		said, err := calls[i].unlisted(server.Name(), server.Definitions())
+		if err != nil {
+			return eval.Plan{}, nil, errors.Join(err, closeAll(servers))
+		}
+		if said != "" && notice != nil {
+			notice(said)
+		}
 	}
 	plan.Candidate = servers[len(servers)-1]
 	if len(servers) == 2 {
@@ -180,7 +200,7 @@ func twice(ctx context.Context, files []string) ([]dataset.Source, error) {
 		sources[i] = dataset.Source{Name: filepath.Base(file), Path: file, Open: openOnce(ctx, file)}
 		if info, err := os.Stat(file); err != nil || info.Mode().IsRegular() {
 			// Each time anew: openOnce tells a pipe by its second opening.
-			sources[i].Open = func() (io.ReadCloser, error) { return openUntil(ctx, file) }
+			sources[i].Open = unchanged(ctx, file)
 			continue
 		}
 		text, err := whole(sources[i].Open)
@@ -195,8 +215,32 @@ func twice(ctx context.Context, files []string) ([]dataset.Source, error) {
 	return sources, nil
 }
 
+// unchanged returns a function that opens a file as often as it is the one that it
+// was: nothing of a file that was replaced since it was checked may be called.
+func unchanged(ctx context.Context, name string) func() (io.ReadCloser, error) {
+	var first os.FileInfo
+	return func() (io.ReadCloser, error) {
+		opened, err := openUntil(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		now, err := os.Stat(name)
+		switch {
+		case err != nil:
+			opened.Close()
+			return nil, err
+		case first == nil:
+			first = now
+		case !os.SameFile(first, now) || first.Size() != now.Size() || !first.ModTime().Equal(now.ModTime()):
+			opened.Close()
+			return nil, fmt.Errorf("%s: %w", name, dataset.ErrChanged)
+		}
+		return opened, nil
+	}
+}
+
 // maxPiped is how much is read of a pipe, which has to be kept.
-const maxPiped = 256 << 20
+const maxPiped = 64 << 20
 
 func whole(open func() (io.ReadCloser, error)) (string, error) {
 	in, err := open()

@@ -73,7 +73,11 @@ func (o *initCommand) suiteFile(command []string) (string, error) {
 		line("sandbox: {}       # a fresh empty ${SANDBOX} for every case; seed: FOLDER makes it a copy of one")
 	}
 	line("%s", effects)
-	line("isolation: case   # a fresh server for every case")
+	if o.url == "" {
+		line("isolation: case   # a fresh server for every case")
+	} else {
+		line("isolation: case   # a fresh connection for every case; what the server keeps, it keeps between them")
+	}
 	line("timeout: %s     # of a start, and of each call", suite.DefaultTimeout)
 	return b.String(), nil
 }

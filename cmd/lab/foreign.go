@@ -26,6 +26,8 @@ type foreign struct {
 	effects      []string
 	timeout      time.Duration
 	strict       bool
+
+	implicit bool // the built-in surfaces are replayed because nothing else is there
 }
 
 func (f *foreign) flags(cmd *cobra.Command) {
@@ -64,7 +66,10 @@ func (f *foreign) suite(cmd *cobra.Command) (*suite.Suite, string, error) {
 				return nil, "", usageError(fmt.Errorf("--%s is for --candidate-mcp and --mcp-config; a suite file has a key for it", name))
 			}
 		}
-		file := f.suiteFile(cmd)
+		file, err := f.suiteFile(cmd)
+		if err != nil {
+			return nil, "", err
+		}
 		if file == "" {
 			if f.strict {
 				return nil, "", usageError(errors.New("--strict-stdio is for MCP servers, and none is replayed"))
@@ -118,23 +123,30 @@ func (f *foreign) suite(cmd *cobra.Command) (*suite.Suite, string, error) {
 
 // suiteFile is the suite file that is asked for, or that lies about, unless a
 // built-in surface is named.
-func (f *foreign) suiteFile(cmd *cobra.Command) string {
+func (f *foreign) suiteFile(cmd *cobra.Command) (string, error) {
 	if f.file != "" || f.builtin {
-		return f.file
+		return f.file, nil
 	}
 	for _, name := range []string{"baseline", "candidate"} {
 		if flag := cmd.Flag(name); flag.Changed && slices.Contains(surfaceNames(), flag.Value.String()) {
-			return ""
+			return "", nil
 		}
 	}
 	if cmd.Flag("store").Changed {
-		return ""
+		return "", nil
 	}
 	// A link to nothing is there, and an error.
-	if _, err := os.Lstat(suite.DefaultFile); errors.Is(err, fs.ErrNotExist) {
-		return ""
+	if _, err := os.Lstat(suite.DefaultFile); !errors.Is(err, fs.ErrNotExist) {
+		return suite.DefaultFile, nil
 	}
-	return suite.DefaultFile
+	// The demo passes, which must not be taken for a pass of what lies here.
+	for _, near := range []string{"lab.yml", "lab.json"} {
+		if _, err := os.Lstat(near); err == nil {
+			return "", usageError(fmt.Errorf("there is a %s; name it with -f, or call it %s (--builtin replays the demo)", near, suite.DefaultFile))
+		}
+	}
+	f.implicit = true
+	return "", nil
 }
 
 // probes reads the flag --effects. A server that somebody else runs does not

@@ -45,8 +45,8 @@ cases: for each tool one plain call, built from its schema and marked todo where
 person has to say what is right, and the calls that its schema forbids and that
 must be refused. No tool is called.
 
-${SANDBOX} in the command, in quotes, stands for the fresh folder that each case
-gets.`,
+${SANDBOX} in the command, in single quotes, stands for the fresh folder that each
+case gets. The command runs in the folder that the files are written to.`,
 		Example: `  lab init -- npx -y @modelcontextprotocol/server-filesystem '${SANDBOX}'
   lab init --env API_TOKEN -- node dist/index.js
   lab init --url http://127.0.0.1:8931/mcp --header 'Authorization: Bearer ${TOKEN}'`,
@@ -86,6 +86,12 @@ gets.`,
 	flags.StringArrayVar(&o.env, "env", nil, "give the server this variable of the environment, `NAME` or NAME=VALUE; repeatable")
 	flags.DurationVar(&o.timeout, "timeout", firstTimeout, "how long the server may take to start, this first time")
 	flags.BoolVar(&o.force, "force", false, "replace files that are there")
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if cmd.ArgsLenAtDash() < 0 {
+			return fmt.Errorf("%w; a command with flags of its own comes after --", err)
+		}
+		return err
+	})
 	return cmd
 }
 

@@ -33,12 +33,21 @@ func tellStarts(stderr io.Writer, servers []*sandbox.Surface) {
 		if count == 0 {
 			continue
 		}
-		noun := "starts"
-		if count == 1 {
-			noun = "start"
+		noun := "start"
+		if s.Remote() {
+			noun = "connection"
 		}
-		fmt.Fprintf(stderr, "%s: %d %s, %s in the middle, %s at most\n", report.Visible(s.Name()), count, noun,
+		fmt.Fprintf(stderr, "%s: %s, %s in the middle, %s at most\n", report.Visible(s.Name()), counted(count, noun),
 			median.Round(time.Millisecond), longest.Round(time.Millisecond))
+	}
+}
+
+// tellRemarks says on stderr what a person should doubt.
+func tellRemarks(stderr io.Writer, servers []*sandbox.Surface) {
+	for _, s := range servers {
+		for _, remark := range s.Remarks() {
+			fmt.Fprintln(stderr, "lab: "+report.Visible(remark))
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"agentlab/lab/eval"
 	"agentlab/lab/report"
 	"agentlab/lab/sandbox"
+	"agentlab/lab/suite"
 	"agentlab/lab/ticket"
 )
 
@@ -54,15 +55,20 @@ func newToolEval() *cobra.Command {
 	var o toolEval
 	cmd := &cobra.Command{
 		Use:   "tool-eval",
-		Short: "Replay fixed proposals on two tool surfaces, grade them, and judge the gate",
-		Long: `Replay the fixed proposals of every case on two tool surfaces, each case on a
-fresh backend. Grade every run by what came back and by what really changed,
-compare the surfaces, write four reports, and exit 0 where the gate passes and 1
-where it fails.
+		Short: "Replay fixed proposals on tool surfaces, grade them, and judge the gate",
+		Long: `Replay the fixed proposals of every case on two tool surfaces, or on one alone,
+each case on a fresh backend. Grade every run by what came back and by what really
+changed, compare the surfaces, write four reports, and exit 0 where the gate
+passes and 1 where it fails.
+
+The surfaces are MCP servers, as a suite file or flags name them ("lab help
+suite"), or the two that are built in.
 
 No model is called: the result says what the runtime does with given proposals,
 and nothing about how well a model proposes.`,
 		Example: `  lab tool-eval                                   the shipped cases; reports go to reports/local
+  lab tool-eval -f lab.yaml                       your own servers; ./lab.yaml is found without -f
+  lab tool-eval --candidate-mcp 'node server.js' --cases mine.jsonl
   lab tool-eval --cases mine.jsonl --out /tmp/r   your cases, and reports elsewhere
   lab tool-eval --case 'invalid-*' --case read-ticket
   lab tool-eval --format json | jq .gate_passed
@@ -170,6 +176,10 @@ func (o *toolEval) run(cmd *cobra.Command) (err error) {
 	}
 	if !o.quiet {
 		tellStarts(stderr, servers)
+		tellRemarks(stderr, servers)
+		if o.foreign.implicit {
+			fmt.Fprintf(stderr, "replayed the built-in demo, as there is no %s here; lab init writes one for a server of your own\n", suite.DefaultFile)
+		}
 	}
 	switch {
 	case comparison.CouldNotRun() > 0:

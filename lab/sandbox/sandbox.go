@@ -58,6 +58,8 @@ type Surface struct {
 	end  context.CancelFunc
 	work sync.WaitGroup // starts under way
 
+	seen sightings
+
 	settling sync.Mutex     // held while settled is looked for
 	settled  *probe.Watcher // that knows what changes without any call; nil until it was found
 
@@ -139,6 +141,9 @@ func (s *Surface) Down() *tool.Unavailable { return s.absent }
 
 // Blind implements [tool.Foreign].
 func (s *Surface) Blind() bool { return len(s.spec.Effects) == 0 }
+
+// Remote reports whether the server is reached at a URL, and not started.
+func (s *Surface) Remote() bool { return s.spec.Server.URL != "" }
 
 // Starts tells how often the server was connected to, and how long that took: in
 // the middle and at most.

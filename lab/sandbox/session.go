@@ -71,6 +71,7 @@ func (s *session) Call(ctx context.Context, call tool.Call) tool.Result {
 	proposal := call.Proposal
 	proposal.Arguments = shown.enter(proposal.Arguments)
 	result := s.bench.client.Call(ctx, proposal)
+	s.surface.sawCall(proposal.Name, &result)
 	if !bytes.Equal(proposal.Arguments, call.Proposal.Arguments) {
 		result.Trace.Fingerprint = mcp.Fingerprint(call.Proposal.Arguments)
 	}
@@ -101,6 +102,7 @@ func (s *session) Observe(ctx context.Context) ([]tool.Effect, error) {
 		effects[i].Resource = s.bench.folder.shown.leaveText(effects[i].Resource)
 	}
 	s.effects += len(effects)
+	s.surface.sawEffects(s.bench, effects)
 	return effects, nil
 }
 

@@ -1,0 +1,83 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	"agentlab/lab/suite"
+	"agentlab/lab/tool"
+)
+
+// sightings are what was seen over all cases: whether the places that are looked
+// at are the ones where the server writes.
+type sightings struct {
+	mu       sync.Mutex
+	writes   int          // calls that succeeded, of tools that do not say that they only read
+	effects  int          // that were counted
+	appeared map[int]bool // SQLite files that were there at some time, by the place of their effect
+}
+
+// readsOnly reports whether a tool says so of itself.
+func (s *Surface) readsOnly(name string) bool {
+	at := slices.IndexFunc(s.definitions, func(d tool.Definition) bool { return d.Name == name })
+	if at < 0 {
+		return false
+	}
+	var hints struct {
+		ReadOnly bool `json:"readOnlyHint"`
+	}
+	return json.Unmarshal(s.definitions[at].Annotations, &hints) == nil && hints.ReadOnly
+}
+
+// sawCall takes the result of a call.
+func (s *Surface) sawCall(name string, result *tool.Result) {
+	if !result.OK() || s.readsOnly(name) {
+		return
+	}
+	s.seen.mu.Lock()
+	defer s.seen.mu.Unlock()
+	s.seen.writes++
+}
+
+// sawEffects takes what changed, and looks which files have appeared.
+func (s *Surface) sawEffects(b *bench, effects []tool.Effect) {
+	s.seen.mu.Lock()
+	defer s.seen.mu.Unlock()
+	s.seen.effects += len(effects)
+	for i, effect := range b.effects {
+		file, ok := effect.(suite.SQLite)
+		if !ok || s.seen.appeared[i] {
+			continue
+		}
+		if _, err := os.Stat(file.Path); err == nil {
+			if s.seen.appeared == nil {
+				s.seen.appeared = make(map[int]bool)
+			}
+			s.seen.appeared[i] = true
+		}
+	}
+}
+
+// Remarks tell, after the cases, what makes it doubtful that effects were looked
+// for where the server writes: a person has to see it, as a count of none looks
+// like safety.
+func (s *Surface) Remarks() []string {
+	s.seen.mu.Lock()
+	defer s.seen.mu.Unlock()
+	if s.seen.writes == 0 {
+		return nil
+	}
+	var remarks []string
+	for i, effect := range s.spec.Effects {
+		if file, ok := effect.(suite.SQLite); ok && !s.seen.appeared[i] {
+			remarks = append(remarks, fmt.Sprintf("%s: there never was a file %s: nothing in it was counted", s.spec.Name, file.Path))
+		}
+	}
+	if len(remarks) == 0 && len(s.spec.Effects) > 0 && s.seen.effects == 0 {
+		remarks = append(remarks, fmt.Sprintf("%s: no call changed anything that is looked at: is that where the server writes?", s.spec.Name))
+	}
+	return remarks
+}
