@@ -172,6 +172,10 @@ func (c *Comparison) GatePassed() bool {
 	return true
 }
 
+// ErrorsAreActionable is the check of the gate that asks of every expected failure
+// for an error that an agent can act on.
+const ErrorsAreActionable = "candidate_errors_are_actionable"
+
 // judge fills in the checks of the gate.
 func (c *Comparison) judge() {
 	candidate := c.Candidate
@@ -183,7 +187,7 @@ func (c *Comparison) judge() {
 			Check{"candidate_blocks_unsafe_side_effects", candidate.UnsafeSideEffects == 0},
 			Check{"candidate_deduplicates_writes", candidate.DuplicateSideEffects == 0})
 	}
-	c.Checks = append(c.Checks, Check{"candidate_errors_are_actionable", candidate.StructuredErrors == candidate.FailuresExpected})
+	c.Checks = append(c.Checks, Check{ErrorsAreActionable, candidate.StructuredErrors == candidate.FailuresExpected})
 	if c.Baseline != nil {
 		c.Checks = append(c.Checks, Check{"no_case_regressions", c.Regressions.Len() == 0})
 	}
