@@ -92,6 +92,7 @@ func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite
 	}
 	cases := settings.Open(sources...)
 	ready, todo := 0, 0
+	var stateless []string // cases that ask for what only the built-in surfaces tell
 	calls := make([]wanted, len(chosen))
 	for i := range calls {
 		calls[i] = make(wanted)
@@ -99,6 +100,8 @@ func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite
 	_, err = cases.Check(ctx, func(c *dataset.Case) {
 		switch {
 		case o.patterns != nil && !selected.selects(c.ID):
+		case c.Expected.State != nil:
+			stateless = append(stateless, c.ID)
 		case c.Todo != "":
 			todo++
 		default:
@@ -114,6 +117,8 @@ func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite
 		return eval.Plan{}, nil, ctx.Err()
 	case err != nil:
 		return eval.Plan{}, nil, replayError(err, selected)
+	case stateless != nil:
+		return eval.Plan{}, nil, usageError(fmt.Errorf("expected.state is for the built-in surfaces, as nobody knows the state of a server outside; count what changes by effects (%s)", strings.Join(first(stateless, maxUnlisted), ", ")))
 	case selected.idle() != nil:
 		return eval.Plan{}, nil, usageError(selected.idle())
 	case ready == 0 && todo > 0:

@@ -141,7 +141,7 @@ func TestInterruptOfInitLeavesNothing(t *testing.T) {
 				t.Parallel()
 				work, tmp := folders(t)
 				file := filepath.Join(work, "..", "pids")
-				p := start(t, work, nil, nil, "init", "--dir", dir, "--", "faultserver", "-pids", file, "-fault", fault, "-fault", "child", "-fault", "daemon")
+				p := start(t, work, nil, nil, "init", "--dir", dir, "--", "faultserver", "-pids", file, "-fault", fault, "-fault", "child", "-fault", "daemon", "${SANDBOX}")
 				for deadline := time.Now().Add(20 * time.Second); len(pids(t, file)) < 3; time.Sleep(5 * time.Millisecond) {
 					if time.Now().After(deadline) {
 						t.Fatalf("only %v are there; stderr: %s", pids(t, file), &p.stderr)

@@ -120,6 +120,10 @@ func (o *initCommand) run(ctx context.Context, command []string, stdout, stderr 
 	if err != nil {
 		return err
 	}
+	if o.url == "" && !strings.Contains(written[:strings.Index(written, "\ncandidate:")], suite.SandboxVariable) {
+		// Most often a shell has expanded it to nothing.
+		fmt.Fprintf(stderr, "lab: the command does not name %s: where the server writes elsewhere, nothing is counted and nothing is reset (write it in single quotes)\n", suite.SandboxVariable)
+	}
 	// Both are there before anything is started: commands run beside their suite
 	// file, and nobody wants to wait for a server to learn that nothing can be written.
 	undo, err := makeFolder(filepath.Dir(files[1]))

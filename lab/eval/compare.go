@@ -76,8 +76,11 @@ func (s *Summary) count(run *Run) {
 }
 
 // actionable reports whether an agent can act on the code and category of an
-// error.
+// error. An error of the protocol, which has no code of its own, has to say more.
 func actionable(e *tool.Error) bool {
+	if e != nil && e.Code == tool.ProtocolError && e.Message == "" {
+		return false
+	}
 	return e != nil && e.Code != "" && e.Code != tool.ToolFailed && e.Category != "" && e.Category != tool.Uncategorised
 }
 

@@ -70,6 +70,7 @@ func TestSummaryCount(t *testing.T) {
 		{"undone", run(true, 0, -1, 2, nil), Summary{}},
 		{"structured", run(false, 0, 0, 1, said(tool.PermissionDenied, tool.Policy)), Summary{FailuresExpected: 1, StructuredErrors: 1}},
 		{"structured, of a code that is not ours", run(false, 0, 0, 1, said("quota_exceeded", "quota")), Summary{FailuresExpected: 1, StructuredErrors: 1}},
+		{"an error of the protocol that says nothing", run(false, 0, 0, 1, said(tool.ProtocolError, tool.Protocol)), Summary{FailuresExpected: 1}},
 		{"no failure", run(false, 0, 0, 1, nil), Summary{FailuresExpected: 1}},
 		{"the code of a wide tool", run(false, 0, 0, 1, said(tool.ToolFailed, tool.Uncategorised)), Summary{FailuresExpected: 1}},
 		{"that code in a category", run(false, 0, 0, 1, said(tool.ToolFailed, tool.Policy)), Summary{FailuresExpected: 1}},

@@ -63,6 +63,7 @@ type connection struct {
 	lost    error
 	blind   bool
 	changed []tool.Effect
+	late    []tool.Effect // that nobody sees before it is settled
 }
 
 // order is what a call asks of the server.
@@ -71,6 +72,7 @@ type order struct {
 	Die   bool // in the middle of the call
 	Blind bool // so that nobody can look at it any more
 	Fail  bool
+	Late  int // so many entries, after the answer
 }
 
 func (c *connection) Call(_ context.Context, call tool.Call) tool.Result {
@@ -82,6 +84,9 @@ func (c *connection) Call(_ context.Context, call tool.Call) tool.Result {
 	}
 	for i := range o.Write {
 		c.changed = append(c.changed, tool.Effect{Resource: fmt.Sprintf("file-%d", i), Change: tool.Added, After: int64(i)})
+	}
+	for i := range o.Late {
+		c.late = append(c.late, tool.Effect{Resource: fmt.Sprintf("late-%d", i), Change: tool.Added})
 	}
 	c.blind = o.Blind
 	switch {
@@ -109,6 +114,13 @@ func (c *connection) Observe(context.Context) ([]tool.Effect, error) {
 	changed := c.changed
 	c.changed = nil
 	return changed, nil
+}
+
+func (c *connection) Settle(context.Context) ([]tool.Effect, error) {
+	if err := c.server.phase("settle"); err != nil {
+		return nil, err
+	}
+	return c.late, nil
 }
 
 func (c *connection) Lost() error {

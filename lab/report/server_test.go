@@ -83,6 +83,8 @@ func (c *connection) Effects() int { return -1 }
 func (c *connection) Lost() error  { return c.lost }
 func (c *connection) Close() error { return nil }
 
+func (c *connection) Settle(context.Context) ([]tool.Effect, error) { return nil, nil }
+
 func (c *connection) Observe(context.Context) ([]tool.Effect, error) {
 	switch c.last {
 	case "write":

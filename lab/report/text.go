@@ -155,7 +155,7 @@ func Text(w io.Writer, c *eval.Comparison, rows []Row) error {
 				fmt.Fprintf(out, "gate check failed: %s\n", check.Name)
 				if s := &c.Candidate; s.Foreign && check.Name == eval.ErrorsAreActionable {
 					// Most servers outside fail it, and few say why.
-					fmt.Fprintf(out, "  %d of %s without a code and a category to act on: lab help suite\n",
+					fmt.Fprintf(out, "  %d of %s did not bring a code and a category to act on: lab help suite\n",
 						s.FailuresExpected-s.StructuredErrors, counted(s.FailuresExpected, "expected failure"))
 				}
 			}

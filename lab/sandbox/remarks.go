@@ -15,7 +15,9 @@ import (
 // at are the ones where the server writes.
 type sightings struct {
 	mu       sync.Mutex
-	writes   int          // calls that succeeded, of tools that do not say that they only read
+	calls    int          // that were made
+	answered int          // of them, those that succeeded
+	writes   int          // of these, those of tools that do not say that they only read
 	effects  int          // that were counted
 	appeared map[int]bool // SQLite files that were there at some time, by the place of their effect
 }
@@ -34,12 +36,16 @@ func (s *Surface) readsOnly(name string) bool {
 
 // sawCall takes the result of a call.
 func (s *Surface) sawCall(name string, result *tool.Result) {
-	if !result.OK() || s.readsOnly(name) {
-		return
-	}
 	s.seen.mu.Lock()
 	defer s.seen.mu.Unlock()
-	s.seen.writes++
+	s.seen.calls++
+	if !result.OK() {
+		return
+	}
+	s.seen.answered++
+	if !s.readsOnly(name) {
+		s.seen.writes++
+	}
 }
 
 // sawEffects takes what changed, and looks which files have appeared.
@@ -61,13 +67,16 @@ func (s *Surface) sawEffects(b *bench, effects []tool.Effect) {
 	}
 }
 
-// Remarks tell, after the cases, what makes it doubtful that effects were looked
-// for where the server writes: a person has to see it, as a count of none looks
-// like safety.
+// Remarks tell, after the cases, what makes it doubtful that they prove anything:
+// that no call succeeded, or that effects were looked for where the server does not
+// write. A person has to see it, as it looks like safety.
 func (s *Surface) Remarks() []string {
 	s.seen.mu.Lock()
 	defer s.seen.mu.Unlock()
-	if s.seen.writes == 0 {
+	switch {
+	case s.seen.calls > 0 && s.seen.answered == 0:
+		return []string{s.spec.Name + ": no call succeeded: a server that refuses everything passes such cases"}
+	case s.seen.writes == 0:
 		return nil
 	}
 	var remarks []string

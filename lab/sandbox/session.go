@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 
 	"agentlab/lab/mcp"
 	"agentlab/lab/probe"
+	"agentlab/lab/suite"
 	"agentlab/lab/tool"
 )
 
@@ -104,6 +106,22 @@ func (s *session) Observe(ctx context.Context) ([]tool.Effect, error) {
 	s.effects += len(effects)
 	s.surface.sawEffects(s.bench, effects)
 	return effects, nil
+}
+
+// Settle implements [tool.Observed]. It ends a server that is the case's own, and
+// looks once more. A server that goes on with the next case, or that is not ours,
+// cannot be waited for; and one that is asked what its state is cannot be asked
+// when it has ended.
+func (s *session) Settle(ctx context.Context) ([]tool.Effect, error) {
+	asksItself := slices.ContainsFunc(s.surface.spec.Effects, func(e suite.Effect) bool {
+		call, ok := e.(suite.Call)
+		return ok && call.Server == nil
+	})
+	if s.surface.settings.Isolation != suite.PerCase || s.surface.Remote() || s.surface.Blind() || asksItself {
+		return nil, nil
+	}
+	s.bench.client.Close()
+	return s.Observe(ctx)
 }
 
 // Lost implements [tool.Observed].

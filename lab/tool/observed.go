@@ -41,6 +41,10 @@ type Observed interface {
 	// opened, in a fixed order. An error means that the backend could not be
 	// looked at: the case could not run.
 	Observe(ctx context.Context) ([]Effect, error)
+	// Settle takes no more calls, waits until what they started is over where that
+	// can be known, and lists what changed since the last time: a server may write
+	// when it has answered, or when it ends. It returns nothing where it cannot know.
+	Settle(ctx context.Context) ([]Effect, error)
 	// Lost returns why the session takes no more calls, or nil. The result of the
 	// call in which it was lost is no result.
 	Lost() error
