@@ -158,7 +158,8 @@ func (o *initCommand) run(ctx context.Context, command []string, stdout, stderr 
 		next += " -f " + shellWord(files[0])
 	}
 	all, todo := count(cases)
-	fmt.Fprintf(stdout, "%s: the suite\n%s: %s, of which %d are a todo\n\nNext:\n  %s\nand say in %s what has to come of the calls that are a todo.\n",
+	fmt.Fprintf(stdout, "%s: the suite\n%s: %s, of which %d are a todo\n\nNext:\n  %s\nand say in %s what has to come of the calls that are a todo.\n"+
+		"A refusal passes whatever its reason, such as an id that does not exist: seed the\nsandbox with what the calls name, and name the error_code where it matters.\n",
 		report.Visible(files[0]), report.Visible(files[1]), counted(all, "case"), todo, report.Visible(next), report.Visible(files[1]))
 	return nil
 }
