@@ -57,7 +57,7 @@ var kept = []struct{ library, rooms, reason string }{
 	{"net/http", "lab/mcp lab/probe tests/faultserver", "the lab dials nobody but the servers that it is told, and where their state is told"},
 	{"go.yaml.in/yaml/v3", "lab/suite", "YAML is what people write; everything else is JSON"},
 	{"modernc.org/sqlite", "lab/receipt lab/probe", "one room keeps receipts in it, the other looks at a server's database"},
-	{"github.com/bmatcuk/doublestar/v4", "lab/probe", "only what looks at files has patterns of files"},
+	{"github.com/bmatcuk/doublestar/v4", "lab/probe lab/suite", "patterns of files are used where files are looked at, and checked where they are written down"},
 }
 
 const module = "agentlab/"

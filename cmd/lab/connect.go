@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,10 +66,16 @@ func shared(s suite.Surface) bool {
 		case suite.Command:
 			return !slices.ContainsFunc(e.Args, func(arg string) bool { return strings.Contains(arg, suite.SandboxVariable) })
 		case suite.Call:
-			return e.Server != nil && e.Server.URL != ""
+			return e.Server != nil && (e.Server.URL != "" || !namesSandbox(e.Server))
 		}
 		return true
 	})
+}
+
+// namesSandbox reports whether a server is given the sandbox.
+func namesSandbox(s *suite.Server) bool {
+	holds := func(text string) bool { return strings.Contains(text, suite.SandboxVariable) }
+	return slices.ContainsFunc(s.Command, holds) || slices.ContainsFunc(slices.Collect(maps.Values(s.Env)), holds)
 }
 
 // planForeign checks every line of every dataset, and that there is something to
@@ -144,7 +151,7 @@ func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite
 		if server.Down() != nil {
 			continue
 		}
-		said, err := calls[i].unlisted(server.Name(), server.Definitions())
+		said, err := calls[i].unlisted(server.Name(), server.Definitions(), o.patterns != nil)
 		if err != nil {
 			return eval.Plan{}, nil, errors.Join(err, closeAll(servers))
 		}

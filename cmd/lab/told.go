@@ -77,6 +77,10 @@ func notRun(c *eval.Comparison) error {
 	} else {
 		fmt.Fprintf(&text, "%d runs could not run", runs)
 	}
+	all := 0 // how many were told apart, where that is not all of them
+	if len(c.NotRun) < runs {
+		all = len(c.NotRun)
+	}
 	for i, c := range causes {
 		if i == maxCauses {
 			fmt.Fprintf(&text, "\nand more, for other reasons")
@@ -85,6 +89,9 @@ func notRun(c *eval.Comparison) error {
 		fmt.Fprintf(&text, "\n%s: %s (%s", c.Surface, c.Reason, c.first)
 		if c.runs > 1 {
 			fmt.Fprintf(&text, " and %d more", c.runs-1)
+		}
+		if all > 0 {
+			fmt.Fprintf(&text, " among the first %d", all)
 		}
 		text.WriteString(")")
 		for line := range strings.SplitSeq(c.Detail, "\n") {

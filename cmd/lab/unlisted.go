@@ -34,7 +34,9 @@ const maxUnlisted = 10
 // is a failure, and where a failure is expected it passes for the wrong reason: it
 // may be meant, but most often a name is misspelt or a tool was renamed. That none
 // is listed cannot be meant, and is an error.
-func (w wanted) unlisted(surface string, definitions []tool.Definition) (notice string, err error) {
+//
+// Of some chosen cases it can.
+func (w wanted) unlisted(surface string, definitions []tool.Definition, chosen bool) (notice string, err error) {
 	listed := make([]string, len(definitions))
 	for i, d := range definitions {
 		listed[i] = d.Name
@@ -48,7 +50,9 @@ func (w wanted) unlisted(surface string, definitions []tool.Definition) (notice 
 	switch {
 	case len(missing) == 0:
 		return "", nil
-	case len(missing) == len(w):
+	case len(listed) == 0:
+		return surface + " lists no tools, and cases call some", nil
+	case len(missing) == len(w) && !chosen:
 		slices.Sort(listed)
 		return "", usageError(fmt.Errorf("no case calls a tool that %s lists; it lists %s", surface, strings.Join(first(listed, maxUnlisted), ", ")))
 	}

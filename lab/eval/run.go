@@ -101,6 +101,9 @@ func play(ctx context.Context, surface tool.Surface, c *dataset.Case, proposals 
 	if err := ctx.Err(); err != nil {
 		return Run{}, err
 	}
+	if len(proposals) == 0 {
+		return Run{}, fmt.Errorf("case %s: %s: there is no proposal", c.ID, surface.Name())
+	}
 	run := Run{Strategy: surface.Name(), Case: c}
 	if c.Todo != "" {
 		return run, nil

@@ -109,7 +109,10 @@ func (s *watched) Read(p []byte) (int, error) {
 			return 0, fault
 		}
 	}
-	if n == 0 && err != nil && s.until != nil {
+	if err != nil && s.until != nil {
+		if n > 0 {
+			return n, nil // the end comes again
+		}
 		<-s.until
 	}
 	return n, err

@@ -34,6 +34,7 @@ var overStdio = []expected{
 	{"daemon", seen{}},
 	{"ignore-sigterm", seen{}},
 	{"ignore-eof", seen{}},
+	{"save-at-eof", seen{}},
 	{"write-at-eof", seen{}},
 	{"exit-code", seen{}},
 	{"never-initialize", seen{Connect: "the server did not answer initialize within 1s"}},

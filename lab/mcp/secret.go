@@ -18,9 +18,9 @@ const (
 	minEnvironment = 8
 )
 
-// secrets are the values that only the server is to see, longest first. Of the
-// environment they are those of the names that are.
-func (s *Server) secrets(environment func(name string) bool) []string {
+// secrets are the values that only the server is to see, longest first: of the
+// variables, headers and parameters that are named.
+func (s *Server) secrets(named func(name string) bool) []string {
 	var all []string
 	add := func(values ...string) {
 		for _, v := range values {
@@ -30,25 +30,31 @@ func (s *Server) secrets(environment func(name string) bool) []string {
 		}
 	}
 	for name, value := range s.Env {
-		if len(value) >= minEnvironment && environment(name) {
+		if len(value) >= minEnvironment && named(name) {
 			add(value)
 		}
 	}
-	for _, value := range s.Headers {
-		add(value)
-		add(strings.Fields(value)...)
+	for name, value := range s.Headers {
+		if named(name) {
+			add(value)
+			add(strings.Fields(value)...)
+		}
 	}
-	if u, err := url.Parse(s.URL); err == nil {
+	if u, err := url.Parse(s.URL); err == nil && u.User != nil {
 		secret, ok := u.User.Password()
 		add(base64.StdEncoding.EncodeToString([]byte(u.User.Username() + ":" + secret))) // as it is sent
 		if !ok {
 			secret = u.User.Username() // a name alone is how some take a token
 		}
 		add(secret, url.QueryEscape(secret), url.PathEscape(secret))
+	}
+	if u, err := url.Parse(s.URL); err == nil {
 		add(u.RawQuery)
-		for _, values := range u.Query() {
+		for name, values := range u.Query() {
 			for _, value := range values {
-				add(value, url.QueryEscape(value))
+				if named(name) {
+					add(value, url.QueryEscape(value))
+				}
 			}
 		}
 	}
@@ -69,13 +75,13 @@ func (s *Server) scrub(text string) string {
 // hidden stands for a secret.
 const hidden = "[hidden]"
 
-// likeSecrets are words in the names of variables that hold secrets.
+// likeSecrets are words in the names of variables, headers and parameters that
+// hold secrets.
 var likeSecrets = []string{"TOKEN", "KEY", "SECRET", "PASS", "CREDENTIAL", "AUTH", "COOKIE"}
 
 // inAnswers are the secrets that are looked for in the answers of tools, as they
-// stand within a JSON string. Only long ones are, and of the environment those
-// with a name that says so: an answer in which a common word is missing cannot be
-// graded.
+// stand within a JSON string. Only long ones are, with a name that says so: an
+// answer in which a common word is missing cannot be graded.
 func (s *Server) inAnswers() [][]byte {
 	var all [][]byte
 	for _, secret := range s.secrets(func(name string) bool {

@@ -179,13 +179,15 @@ func after(start uint64) (found []member) {
 func (f *family) members() []member {
 	rest := after(f.start)
 	var found []member
-	ids := map[int]bool{f.pid: true}
+	// The id of the child stays taken for its group and its session as long as
+	// somebody is in them; as a process it may be a stranger's by now.
+	groups, parents := map[int]bool{f.pid: true}, make(map[int]bool)
 	take := func(belongs func(m member) bool) (more bool) {
 		others := rest[:0]
 		for _, m := range rest {
 			if belongs(m) {
 				found = append(found, m)
-				ids[m.pid] = true
+				groups[m.pid], parents[m.pid] = true, true
 				more = true
 			} else {
 				others = append(others, m)
@@ -194,8 +196,10 @@ func (f *family) members() []member {
 		rest = others
 		return more
 	}
-	take(func(m member) bool { return m.pid == f.pid || f.known[m.identity()] || f.marked(m.pid) })
-	for take(func(m member) bool { return ids[m.parent] || ids[m.group] || ids[m.session] }) {
+	take(func(m member) bool {
+		return m.pid == f.pid && m.start == f.start || f.known[m.identity()] || f.marked(m.pid)
+	})
+	for take(func(m member) bool { return parents[m.parent] || groups[m.group] || groups[m.session] }) {
 	}
 	f.known = make(map[member]bool, len(found))
 	for _, m := range found {

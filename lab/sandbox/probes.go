@@ -56,14 +56,14 @@ func (s *Surface) settle(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// learn gives a session what is known to change without any call, and takes what
-// it found.
+// learn gives a session what is known to change without any call. What it found
+// itself is its own: which of several sessions finds something by chance must not
+// reach the others.
 func (s *Surface) learn(w *probe.Watcher) {
 	s.settling.Lock()
 	defer s.settling.Unlock()
 	if s.settled != nil {
 		w.Remember(s.settled)
-		s.settled.Remember(w)
 	}
 	s.tellUnsteady(w)
 }

@@ -60,8 +60,9 @@ type Surface struct {
 
 	seen sightings
 
-	settling sync.Mutex     // held while settled is looked for
-	settled  *probe.Watcher // that knows what changes without any call; nil until it was found
+	settling sync.Mutex      // held while settled is looked for
+	settled  *probe.Watcher  // that knows what changes without any call; nil until it was found
+	atEnd    map[string]bool // what changes when a server ends that nobody has called
 
 	mu        sync.Mutex
 	benches   map[*bench]bool // all that there are
@@ -103,6 +104,7 @@ func Open(ctx context.Context, spec suite.Surface, settings Settings) (*Surface,
 			s.asked = append(s.asked, s.other(call.Server))
 		}
 	}
+	ended := false
 	b, err := s.start(ctx)
 	if err == nil {
 		s.definitions, err = b.client.Tools(ctx)
@@ -110,7 +112,9 @@ func Open(ctx context.Context, spec suite.Surface, settings Settings) (*Surface,
 		if err == nil {
 			// What cannot be looked at is for a session to say.
 			_ = s.settle(ctx, b)
-		} else {
+			ended = s.learnEnd(ctx, b)
+		}
+		if err != nil || ended {
 			s.discard(b)
 		}
 	}
@@ -123,7 +127,7 @@ func Open(ctx context.Context, spec suite.Surface, settings Settings) (*Surface,
 		s.absent, s.down = down, down
 	case err != nil:
 		return nil, errors.Join(err, s.Close())
-	default:
+	case !ended:
 		s.idle = append(s.idle, b)
 	}
 	return s, nil

@@ -100,28 +100,69 @@ func (s *session) Observe(ctx context.Context) ([]tool.Effect, error) {
 		s.busy = true
 		return nil, s.surface.overtaken(s.surface.unseen(ctx, err))
 	}
+	return s.count(effects), nil
+}
+
+// endsWithCase reports whether a server can be ended and looked at once more. One
+// that goes on with the next case, or that is not ours, cannot be waited for; and
+// one that is asked what its state is cannot be asked when it has ended.
+func (s *Surface) endsWithCase() bool {
+	return s.settings.Isolation == suite.PerCase && !s.Remote() && !s.Blind() &&
+		!slices.ContainsFunc(s.spec.Effects, func(e suite.Effect) bool {
+			call, ok := e.(suite.Call)
+			return ok && call.Server == nil
+		})
+}
+
+// learnEnd ends the server of a bench that nobody has called, and remembers what
+// that changes: a file with its pid that it takes away is no effect of a call. It
+// reports whether the server has ended.
+func (s *Surface) learnEnd(ctx context.Context, b *bench) (ended bool) {
+	if s.settled == nil || !s.endsWithCase() {
+		return false
+	}
+	b.turn.Lock()
+	defer b.turn.Unlock()
+	b.client.Close()
+	effects, err := s.settled.Observe(ctx)
+	if err != nil {
+		return true
+	}
+	s.atEnd = make(map[string]bool, len(effects))
+	for _, e := range effects {
+		s.atEnd[e.Resource] = true
+	}
+	return true
+}
+
+// Settle implements [tool.Observed]. It ends a server that is the case's own, and
+// looks once more. What cannot be looked at without it, such as an address at which
+// it answered itself, tells nothing.
+func (s *session) Settle(ctx context.Context) ([]tool.Effect, error) {
+	if !s.surface.endsWithCase() {
+		return nil, nil
+	}
+	s.bench.client.Close()
+	ctx, cancel := s.surface.until(ctx)
+	defer cancel()
+	s.bench.turn.Lock()
+	defer s.bench.turn.Unlock()
+	effects, err := s.watcher.Observe(ctx)
+	if err != nil {
+		return nil, s.surface.overtaken(ctx.Err())
+	}
+	effects = slices.DeleteFunc(effects, func(e tool.Effect) bool { return s.surface.atEnd[e.Resource] })
+	return s.count(effects), nil
+}
+
+// count takes what was seen to change, and takes the path out of it.
+func (s *session) count(effects []tool.Effect) []tool.Effect {
 	for i := range effects {
 		effects[i].Resource = s.bench.folder.shown.leaveText(effects[i].Resource)
 	}
 	s.effects += len(effects)
 	s.surface.sawEffects(s.bench, effects)
-	return effects, nil
-}
-
-// Settle implements [tool.Observed]. It ends a server that is the case's own, and
-// looks once more. A server that goes on with the next case, or that is not ours,
-// cannot be waited for; and one that is asked what its state is cannot be asked
-// when it has ended.
-func (s *session) Settle(ctx context.Context) ([]tool.Effect, error) {
-	asksItself := slices.ContainsFunc(s.surface.spec.Effects, func(e suite.Effect) bool {
-		call, ok := e.(suite.Call)
-		return ok && call.Server == nil
-	})
-	if s.surface.settings.Isolation != suite.PerCase || s.surface.Remote() || s.surface.Blind() || asksItself {
-		return nil, nil
-	}
-	s.bench.client.Close()
-	return s.Observe(ctx)
+	return effects
 }
 
 // Lost implements [tool.Observed].

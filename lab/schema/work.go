@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"math"
 	"math/bits"
 	"strings"
 
@@ -29,7 +30,7 @@ const (
 	quickWork  = 500_000
 	quickBytes = 1 << 16
 
-	unbounded = 1 << 40
+	unbounded = math.MaxInt32
 )
 
 // weigh adds up what a schema costs at one place of the data and all below

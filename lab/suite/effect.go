@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -21,7 +21,7 @@ type Effect interface {
 // Directory counts the files below a folder.
 type Directory struct {
 	Path   string
-	Ignore []string // globs, as path.Match knows them
+	Ignore []string // globs, as the probe of folders knows them
 }
 
 // SQLite counts the rows of a database.
@@ -139,8 +139,8 @@ func (r *reader) globs(p place) []string {
 	var globs []string
 	for _, item := range items {
 		glob, ok := r.filled(item, "a pattern")
-		if _, err := path.Match(glob, ""); ok && err != nil {
-			r.fault(item, "is not a pattern: a [ is not closed, or is empty")
+		if ok && (strings.Trim(glob, "/") == "" || !doublestar.ValidatePattern(strings.Trim(glob, "/"))) {
+			r.fault(item, "is not a pattern: a [ or { is not closed or is empty, or there is nothing but a slash")
 		}
 		globs = append(globs, glob)
 	}

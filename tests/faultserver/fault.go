@@ -33,6 +33,7 @@ var Known = []struct{ Name, Does string }{
 	{"daemon", "starts a process that sleeps in a session of its own; ARG as for child"},
 	{"ignore-sigterm", "ignores SIGTERM and SIGINT, and so do its children"},
 	{"ignore-eof", "goes on living when its stdin ends"},
+	{"save-at-eof", "keeps the notes that it writes in memory, and saves them when its stdin ends"},
 	{"write-at-eof", "writes the note at-eof when its stdin ends"},
 	{"exit-code", "exits with ARG when its stdin ends"},
 

@@ -52,7 +52,9 @@ type Server struct {
 
 // New returns a server, which is also its own HTTP handler.
 func New(options Options) *Server {
-	return &Server{options: options, notes: notes{folder: options.Folder}, sessions: make(map[string]*peer)}
+	s := &Server{options: options, notes: notes{folder: options.Folder}, sessions: make(map[string]*peer)}
+	s.notes.later = s.has("save-at-eof", 0)
+	return s
 }
 
 // Calls returns how many tools/call requests arrived.

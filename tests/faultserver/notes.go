@@ -21,6 +21,9 @@ type notes struct {
 	texts  map[string]string
 	seen   map[string]bool // the idempotency keys that were used
 	change int             // how many writes there were
+
+	later   bool // writes are saved by saveAll
+	unsaved []func() error
 }
 
 const suffix = ".txt"
@@ -47,6 +50,14 @@ func (n *notes) read(key string) (string, error) {
 
 func (n *notes) write(key, text string) error {
 	n.change++
+	if n.later {
+		n.unsaved = append(n.unsaved, func() error { return n.save(key, text) })
+		return nil
+	}
+	return n.save(key, text)
+}
+
+func (n *notes) save(key, text string) error {
 	if n.folder == "" {
 		if n.texts == nil {
 			n.texts = make(map[string]string)
@@ -55,6 +66,16 @@ func (n *notes) write(key, text string) error {
 		return nil
 	}
 	return os.WriteFile(filepath.Join(n.folder, key+suffix), []byte(text), 0o666)
+}
+
+// saveAll saves what was kept for later.
+func (n *notes) saveAll() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, save := range n.unsaved {
+		_ = save() // nobody is left to be told
+	}
+	n.unsaved = nil
 }
 
 func (n *notes) remove(key string) error {

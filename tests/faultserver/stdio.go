@@ -117,6 +117,7 @@ func (s *Server) Serve(ctx context.Context, stdin io.Reader, stdout, stderr io.W
 			break
 		}
 	}
+	s.notes.saveAll()
 	if s.has("write-at-eof", 0) {
 		s.notes.run("write_note", arguments{Key: "at-eof", Text: "the end"})
 	}
