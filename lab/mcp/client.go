@@ -241,6 +241,11 @@ func (c *Client) call(ctx context.Context, doing string, send func(context.Conte
 	case c.closing.Err() != nil:
 		return got, c.lose(ctx, errClosed, doing)
 	case limited.Err() != nil && !c.gone():
+		if c.link.messages.Load() > maxUnaskedHung {
+			// On a machine with more to do the time is over before the flood is full.
+			c.link.fail("the server floods: messages, and no answer in time", "")
+			return got, c.lose(ctx, errGone, doing)
+		}
 		c.hung.Store(true)
 		return got, limited.Err()
 	case limited.Err() != nil:

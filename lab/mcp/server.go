@@ -46,8 +46,10 @@ const (
 
 	// Between two answers a server may say so many things that nobody asked for,
 	// and ask for so many. The SDK keeps them until it has dealt with them.
-	maxUnasked  = 50000
-	maxRequests = 1000
+	maxUnasked = 50000
+	// So many messages in the time of a call are a flood, if no answer comes.
+	maxUnaskedHung = 5000
+	maxRequests    = 1000
 
 	// The list of tools may come to so many times the size of a message. What
 	// nobody asked for may come to that size once between two answers.

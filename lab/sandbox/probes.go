@@ -56,6 +56,35 @@ func (s *Surface) settle(ctx context.Context, b *bench) error {
 	return nil
 }
 
+// onlyReads refuses to look through a tool that says that it changes something, and
+// tells of one that does not say that it only reads. It is asked again and again,
+// and what it changes would pass for what changes by itself.
+func (s *Surface) onlyReads() error {
+	for _, effect := range s.spec.Effects {
+		call, ok := effect.(suite.Call)
+		if !ok || call.Server != nil {
+			continue
+		}
+		at := slices.IndexFunc(s.definitions, func(d tool.Definition) bool { return d.Name == call.Tool })
+		if at < 0 {
+			continue // the look will say so
+		}
+		var hints struct {
+			ReadOnly    *bool `json:"readOnlyHint"`
+			Destructive *bool `json:"destructiveHint"`
+		}
+		_ = json.Unmarshal(s.definitions[at].Annotations, &hints) // what is no hint says nothing
+		switch {
+		case hints.ReadOnly != nil && *hints.ReadOnly:
+		case hints.ReadOnly != nil, hints.Destructive != nil && *hints.Destructive:
+			return &tool.Unavailable{Surface: s.spec.Name, Reason: notCounted + ": call: the tool says that it changes something", Detail: call.Tool}
+		default:
+			s.notice(s.spec.Name+": the effects are looked at by a tool that does not say that it only reads: ", call.Tool)
+		}
+	}
+	return nil
+}
+
 // learn gives a session what is known to change without any call. What it found
 // itself is its own: which of several sessions finds something by chance must not
 // reach the others.

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -125,8 +126,10 @@ func TestEachKindOfEffect(t *testing.T) {
 					}
 					closeSession(t, opened)
 				}
-				if len(b.told()) > 0 {
-					t.Error(b.told())
+				// But for echo, which has no hint.
+				told := slices.DeleteFunc(b.told(), func(text string) bool { return strings.HasSuffix(text, " only reads: echo") })
+				if len(told) > 0 {
+					t.Error(told)
 				}
 				must(t, s.Close())
 			})

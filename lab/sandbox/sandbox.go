@@ -110,6 +110,9 @@ func Open(ctx context.Context, spec suite.Surface, settings Settings) (*Surface,
 		s.definitions, err = b.client.Tools(ctx)
 		s.schemas = b.client
 		if err == nil {
+			err = s.onlyReads()
+		}
+		if err == nil {
 			// What cannot be looked at is for a session to say.
 			_ = s.settle(ctx, b)
 			ended = s.learnEnd(ctx, b)
