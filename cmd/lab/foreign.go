@@ -203,11 +203,7 @@ func unreadable(err error) error {
 	case err == nil, errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &invalid):
-		noun := "faults"
-		if invalid.Total == 1 {
-			noun = "fault"
-		}
-		return usageError(fmt.Errorf("the file has %d %s\n%w", invalid.Total, noun, err))
+		return faulty("the file", invalid.Total, err)
 	}
 	return usageError(err)
 }

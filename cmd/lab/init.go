@@ -152,7 +152,7 @@ func (o *initCommand) run(ctx context.Context, command []string, stdout, stderr 
 	if err := writeFiles(files, []byte(written), cases); err != nil {
 		return couldNotRun(err)
 	}
-	fmt.Fprintf(stderr, "%s started in %s and lists %s\n", report.Visible(o.name), took.Round(time.Millisecond), counted(len(definitions), "tool"))
+	fmt.Fprintf(stderr, "%s started in %s and lists %s\n", report.Visible(o.name), took.Round(time.Millisecond), report.Counted(len(definitions), "tool"))
 	next := "lab tool-eval"
 	if filepath.Clean(o.dir) != "." {
 		next += " -f " + shellWord(files[0])
@@ -160,7 +160,7 @@ func (o *initCommand) run(ctx context.Context, command []string, stdout, stderr 
 	all, todo := count(cases)
 	fmt.Fprintf(stdout, "%s: the suite\n%s: %s, of which %d are a todo\n\nNext:\n  %s\nand say in %s what has to come of the calls that are a todo.\n"+
 		"A refusal passes whatever its reason, such as an id that does not exist: seed the\nsandbox with what the calls name, and name the error_code where it matters.\n",
-		report.Visible(files[0]), report.Visible(files[1]), counted(all, "case"), todo, report.Visible(next), report.Visible(files[1]))
+		report.Visible(files[0]), report.Visible(files[1]), report.Counted(all, "case"), todo, report.Visible(next), report.Visible(files[1]))
 	return nil
 }
 
@@ -202,13 +202,6 @@ func makeFolder(dir string) (undo func(), err error) {
 			os.Remove(folder)
 		}
 	}, os.MkdirAll(dir, 0o755)
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // ask connects to the server and lists its tools.

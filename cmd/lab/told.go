@@ -37,7 +37,7 @@ func tellStarts(stderr io.Writer, servers []*sandbox.Surface) {
 		if s.Remote() {
 			noun = "connection"
 		}
-		fmt.Fprintf(stderr, "%s: %s, %s in the middle, %s at most\n", report.Visible(s.Name()), counted(count, noun),
+		fmt.Fprintf(stderr, "%s: %s, %s in the middle, %s at most\n", report.Visible(s.Name()), report.Counted(count, noun),
 			median.Round(time.Millisecond), longest.Round(time.Millisecond))
 	}
 }
@@ -72,11 +72,7 @@ func notRun(c *eval.Comparison) error {
 	}
 	var text strings.Builder
 	runs := c.CouldNotRun()
-	if runs == 1 {
-		text.WriteString("1 run could not run")
-	} else {
-		fmt.Fprintf(&text, "%d runs could not run", runs)
-	}
+	text.WriteString(report.Counted(runs, "run") + " could not run")
 	all := 0 // how many were told apart, where that is not all of them
 	if len(c.NotRun) < runs {
 		all = len(c.NotRun)

@@ -253,17 +253,18 @@ func checked(fresh, committed string) error {
 	return nil
 }
 
+// faulty is the error of an input with faults. Each stands on a line by itself, so
+// that an editor can jump to it.
+func faulty(input string, total int, err error) error {
+	return usageError(fmt.Errorf("%s has %s\n%w", input, report.Counted(total, "fault"), err))
+}
+
 // replayError gives the error of a replay its exit code.
 func replayError(err error, selected *selection) error {
 	var invalid *dataset.Invalid
 	switch {
 	case errors.As(err, &invalid):
-		// Each fault stands on a line by itself, so that an editor can jump to it.
-		noun := "faults"
-		if invalid.Total == 1 {
-			noun = "fault"
-		}
-		return usageError(fmt.Errorf("the dataset has %d %s\n%w", invalid.Total, noun, err))
+		return faulty("the dataset", invalid.Total, err)
 	case errors.Is(err, eval.ErrNoCase):
 		return usageError(selected.idle())
 	case errors.Is(err, dataset.ErrUnreadable), errors.Is(err, eval.ErrOnlyTodo):

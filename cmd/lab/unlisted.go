@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"agentlab/lab/dataset"
+	"agentlab/lab/report"
 	"agentlab/lab/tool"
 )
 
@@ -44,7 +45,7 @@ func (w wanted) unlisted(surface string, definitions []tool.Definition, chosen b
 	var missing []string
 	for _, name := range slices.Sorted(maps.Keys(w)) {
 		if !slices.Contains(listed, name) {
-			missing = append(missing, fmt.Sprintf("%s (%s)", name, counted(w[name], "case")))
+			missing = append(missing, fmt.Sprintf("%s (%s)", name, report.Counted(w[name], "case")))
 		}
 	}
 	switch {

@@ -67,15 +67,6 @@ const todo = "Say what is right: ok, how many side effects, and what the output 
 // forbids it.
 const todoAllowed = "The schema lets this pass, and the tool may take it for a call without the flag. Say what is right: most often that it is refused and changes nothing, as it says here."
 
-// readsOnly reports whether a server says so of its tool. Without a word it may
-// change something: that is what MCP has as the default.
-func readsOnly(annotations json.RawMessage) bool {
-	var hints struct {
-		ReadOnly bool `json:"readOnlyHint"`
-	}
-	return json.Unmarshal(annotations, &hints) == nil && hints.ReadOnly
-}
-
 // lines are the cases of one tool.
 func lines(d tool.Definition, candidate string, ids map[string]bool) []line {
 	name := plainName(d.Name)
@@ -86,7 +77,7 @@ func lines(d tool.Definition, candidate string, ids map[string]bool) []line {
 		Proposals: []tool.Proposal{{Name: d.Name, Arguments: json.RawMessage(`{}`)}},
 		Expected:  expected{OK: true, SideEffects: 1},
 	}
-	if readsOnly(d.Annotations) {
+	if d.Hints().ReadsOnly() {
 		first.Expected.SideEffects = 0
 	}
 	c, err := study(d)

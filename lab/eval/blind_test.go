@@ -1,6 +1,7 @@
 package eval_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,7 +13,8 @@ import (
 // gate says nothing of them.
 func TestReplayBlindly(t *testing.T) {
 	text := foreignLine("writes", "", map[string]string{"after": `{"write":1}`}) +
-		foreignLine("fails", "", map[string]string{"after": `{"fail":true}`})
+		foreignLine("fails", "", map[string]string{"after": `{"fail":true}`}) +
+		`{"case_id":"steps","intent":"i","proposals":[{"name":"do","arguments":{"write":1}}],"expected":{"ok":true,"side_effect_count":0,"steps":[{"ok":true,"side_effect_count":0}]}}` + "\n"
 	comparison, pairs := replay(t, eval.Plan{Cases: reader([]byte(text)), Candidate: &server{name: "after", blind: true}})
 	var names []string
 	for _, check := range comparison.Checks {
@@ -30,10 +32,13 @@ func TestReplayBlindly(t *testing.T) {
 			t.Errorf("%s does not say that nobody looked", pair.Case.ID)
 		}
 		for _, g := range run.Grades {
-			if g.Name == "side_effect_count" {
+			if strings.HasSuffix(g.Name, "side_effect_count") {
 				t.Errorf("%s is graded by %s", pair.Case.ID, g.Name)
 			}
 		}
+	}
+	if steps := pairs[2].Candidate; !steps.Passed || len(steps.Grades) != 2 {
+		t.Errorf("grades %v, want those of ok, of the run and of its step", steps.Grades)
 	}
 	if writes := pairs[0].Candidate; !writes.Passed {
 		t.Errorf("a write that nobody sees fails: %v", writes.Grades)

@@ -127,18 +127,24 @@ func grade(q questions, run *Run) []Grade {
 		}
 		return last
 	}
-	grades := make([]Grade, len(q.run), len(q.run)+len(q.steps)+1)
-	for i, g := range q.run {
+	grades := make([]Grade, 0, len(q.run)+len(q.steps)+1)
+	unseen := func(name string) bool { return run.Blind && name == countsEffects }
+	for _, g := range q.run {
+		if unseen(g.Name) {
+			continue
+		}
 		if g.compare != nil {
 			passed, actual := g.compare(q.expected, run.Last())
-			grades[i] = Grade{g.Name, passed, g.json, actual}
+			grades = append(grades, Grade{g.Name, passed, g.json, actual})
 			continue
 		}
 		actual := g.actual(run, output)
-		grades[i] = Grade{g.Name, bytes.Equal(g.json, actual), g.json, actual}
+		grades = append(grades, Grade{g.Name, bytes.Equal(g.json, actual), g.json, actual})
 	}
 	for i := range q.steps {
-		grades = append(grades, q.steps[i].grade(run))
+		if !unseen(q.steps[i].stepGrader.name) {
+			grades = append(grades, q.steps[i].grade(run))
+		}
 	}
 	if q.state != nil {
 		grades = append(grades, q.state.grade("state", run.State))

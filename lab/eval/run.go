@@ -25,8 +25,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -117,11 +115,10 @@ func play(ctx context.Context, surface tool.Surface, c *dataset.Case, proposals 
 		}
 		return Run{}, fmt.Errorf("case %s: %s: %w", c.ID, run.Strategy, err)
 	}
-	run.Grades = grade(asked, &run)
-	if foreign, ok := surface.(tool.Foreign); ok && foreign.Blind() {
-		run.Blind = true
-		run.Grades = slices.DeleteFunc(run.Grades, func(g Grade) bool { return strings.HasSuffix(g.Name, countsEffects) })
+	if foreign, ok := surface.(tool.Foreign); ok {
+		run.Blind = foreign.Blind()
 	}
+	run.Grades = grade(asked, &run)
 	run.Passed = true
 	for _, g := range run.Grades {
 		run.Passed = run.Passed && g.Passed

@@ -53,7 +53,7 @@ func TestSplit(t *testing.T) {
 func TestSplitLikeTheShell(t *testing.T) {
 	shell, err := exec.LookPath("sh")
 	if err != nil {
-		t.Skip("no sh")
+		t.Skip("this system has no sh to compare with")
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		line := rapid.StringMatching(`[ab "'\\]{0,12}`).Draw(t, "line")

@@ -119,7 +119,8 @@ func idsJSON(out *bufio.Writer, name string, ids *eval.IDs) {
 
 func quote(s string) string { return string(jsonvalue.AppendString(nil, s)) }
 
-func counted(n int, noun string) string {
+// Counted is a number of things, such as "1 case" and "2 cases".
+func Counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

@@ -78,7 +78,7 @@ func ComparisonMarkdown(w io.Writer, c *eval.Comparison) error {
 	line()
 	line(scope(c))
 	line()
-	cases := counted(c.Dataset.Cases, "case")
+	cases := Counted(c.Dataset.Cases, "case")
 	if c.Dataset.Todo > 0 {
 		cases += " and " + strconv.Itoa(c.Dataset.Todo) + " still to do"
 	}
@@ -158,12 +158,12 @@ func catalogCost(c *eval.Comparison) string {
 		}
 	}
 	before, after := c.Baseline.ModelSchemaBytes, c.Candidate.ModelSchemaBytes
-	cost := "A model is sent " + counted(after, "byte") + " of tool definitions by the candidate and " + counted(before, "byte") + " by the baseline: "
+	cost := "A model is sent " + Counted(after, "byte") + " of tool definitions by the candidate and " + Counted(before, "byte") + " by the baseline: "
 	switch {
 	case after > before:
-		cost += counted(after-before, "byte") + " more in every request that carries the whole catalog"
+		cost += Counted(after-before, "byte") + " more in every request that carries the whole catalog"
 	case after < before:
-		cost += counted(before-after, "byte") + " less in every request that carries the whole catalog"
+		cost += Counted(before-after, "byte") + " less in every request that carries the whole catalog"
 	default:
 		cost += "the same"
 	}

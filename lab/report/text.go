@@ -144,7 +144,7 @@ func Text(w io.Writer, c *eval.Comparison, rows []Row) error {
 		return err
 	}
 	if more := c.Dataset.Cases - len(rows); more > 0 {
-		fmt.Fprintf(out, "and %s more, all of them in tool-runs.jsonl\n", counted(more, "case"))
+		fmt.Fprintf(out, "and %s more, all of them in tool-runs.jsonl\n", Counted(more, "case"))
 	}
 	textNotRun(out, c)
 	textTodo(out, c)
@@ -156,7 +156,7 @@ func Text(w io.Writer, c *eval.Comparison, rows []Row) error {
 				if s := &c.Candidate; s.Foreign && check.Name == eval.ErrorsAreActionable {
 					// Most servers outside fail it, and few say why.
 					fmt.Fprintf(out, "  %d of %s did not bring a code and a category to act on: lab help suite\n",
-						s.FailuresExpected-s.StructuredErrors, counted(s.FailuresExpected, "expected failure"))
+						s.FailuresExpected-s.StructuredErrors, Counted(s.FailuresExpected, "expected failure"))
 				}
 			}
 		}
@@ -173,7 +173,7 @@ func textNotRun(out *bufio.Writer, c *eval.Comparison) {
 	if count == 0 {
 		return
 	}
-	fmt.Fprintf(out, "\n%s could not run:\n", counted(count, "run"))
+	fmt.Fprintf(out, "\n%s could not run:\n", Counted(count, "run"))
 	listed := c.NotRun[:min(len(c.NotRun), maxReasons)]
 	for _, n := range listed {
 		fmt.Fprintf(out, "  %s on %s: %s\n", Visible(n.Strategy), Visible(n.CaseID), Visible(cut(n.Reason, maxShown)))
@@ -187,7 +187,7 @@ func textTodo(out *bufio.Writer, c *eval.Comparison) {
 	if c.Dataset.Todo == 0 {
 		return
 	}
-	fmt.Fprintf(out, "\n%s still to do:\n", counted(c.Dataset.Todo, "case"))
+	fmt.Fprintf(out, "\n%s still to do:\n", Counted(c.Dataset.Todo, "case"))
 	for _, t := range c.Todo {
 		fmt.Fprintf(out, "  %s: %s\n", Visible(t.CaseID), Visible(t.Reason))
 	}

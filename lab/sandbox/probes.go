@@ -69,13 +69,8 @@ func (s *Surface) onlyReads() error {
 		if at < 0 {
 			continue // the look will say so
 		}
-		var hints struct {
-			ReadOnly    *bool `json:"readOnlyHint"`
-			Destructive *bool `json:"destructiveHint"`
-		}
-		_ = json.Unmarshal(s.definitions[at].Annotations, &hints) // what is no hint says nothing
-		switch {
-		case hints.ReadOnly != nil && *hints.ReadOnly:
+		switch hints := s.definitions[at].Hints(); {
+		case hints.ReadsOnly():
 		case hints.ReadOnly != nil, hints.Destructive != nil && *hints.Destructive:
 			return &tool.Unavailable{Surface: s.spec.Name, Reason: notCounted + ": call: the tool says that it changes something", Detail: call.Tool}
 		default:

@@ -1,10 +1,8 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 
 	"agentlab/lab/suite"
@@ -22,18 +20,6 @@ type sightings struct {
 	appeared map[int]bool // SQLite files that were there at some time, by the place of their effect
 }
 
-// readsOnly reports whether a tool says so of itself.
-func (s *Surface) readsOnly(name string) bool {
-	at := slices.IndexFunc(s.definitions, func(d tool.Definition) bool { return d.Name == name })
-	if at < 0 {
-		return false
-	}
-	var hints struct {
-		ReadOnly bool `json:"readOnlyHint"`
-	}
-	return json.Unmarshal(s.definitions[at].Annotations, &hints) == nil && hints.ReadOnly
-}
-
 // sawCall takes the result of a call.
 func (s *Surface) sawCall(name string, result *tool.Result) {
 	s.seen.mu.Lock()
@@ -43,7 +29,7 @@ func (s *Surface) sawCall(name string, result *tool.Result) {
 		return
 	}
 	s.seen.answered++
-	if !s.readsOnly(name) {
+	if !s.readOnly[name] {
 		s.seen.writes++
 	}
 }

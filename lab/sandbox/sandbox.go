@@ -36,7 +36,6 @@ type Settings struct {
 	Dir         string // where commands run
 	Isolation   suite.Isolation
 	Timeout     time.Duration // of a start, of each call, and of each look of a probe
-	MaxMessage  int           // bytes of one message; 0 for the default of lab/mcp
 	StrictStdio bool          // text on a server's standard output ends it
 	// Notice, where set, is told what a person should know and no report holds.
 	// It may be called from any goroutine.
@@ -50,6 +49,7 @@ type Surface struct {
 	template    mcp.Server
 	asked       []mcp.Server // that effects ask, in the order of the effects
 	definitions []tool.Definition
+	readOnly    map[string]bool   // tools that say that they only read
 	absent      *tool.Unavailable // why there are none
 	schemas     *mcp.Client       // that has read the output schemas
 
@@ -95,7 +95,6 @@ func Open(ctx context.Context, spec suite.Surface, settings Settings) (*Surface,
 		URL:         spec.Server.URL,
 		Headers:     spec.Server.Headers,
 		Timeout:     settings.Timeout,
-		MaxMessage:  settings.MaxMessage,
 		StrictStdio: settings.StrictStdio,
 		Notice:      settings.Notice,
 	}.Learning()
@@ -109,6 +108,12 @@ func Open(ctx context.Context, spec suite.Surface, settings Settings) (*Surface,
 	if err == nil {
 		s.definitions, err = b.client.Tools(ctx)
 		s.schemas = b.client
+		s.readOnly = make(map[string]bool)
+		for _, d := range s.definitions {
+			if d.Hints().ReadsOnly() {
+				s.readOnly[d.Name] = true
+			}
+		}
 		if err == nil {
 			err = s.onlyReads()
 		}

@@ -87,17 +87,8 @@ func (w *writer) body(n *node) any {
 		switch name {
 		case "type", "format", "multipleOf", "uniqueItems", "required", "additionalItems", "dependencies":
 			out[name] = value
-		case "minimum", "maximum":
-			// In draft-04 the flag turns the bound into an exclusive one.
-			exclusive := map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}[name]
-			if n.raw[exclusive] == true {
-				name = exclusive
-			}
-			out[name] = value
-		case "exclusiveMinimum", "exclusiveMaximum":
-			if _, ok := value.(bool); !ok {
-				out[name] = value
-			}
+		case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
+			n.bound(out, name, value)
 		case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties":
 			// 2.0 is 2, which the engine does not see.
 			out[name] = json.Number(rational(value.(json.Number)).Num().String())
@@ -111,6 +102,23 @@ func (w *writer) body(n *node) any {
 	}
 	w.subschemas(n, out)
 	return out
+}
+
+// bound writes a bound of numbers as every draft but draft-04 has it: there a flag
+// beside it turns it into an exclusive one.
+func (n *node) bound(out object, name string, value any) {
+	switch name {
+	case "minimum", "maximum":
+		exclusive := map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}[name]
+		if n.raw[exclusive] == true {
+			name = exclusive
+		}
+	default:
+		if _, flag := value.(bool); flag {
+			return
+		}
+	}
+	out[name] = value
 }
 
 // subschemas writes what the keywords of a schema hold.

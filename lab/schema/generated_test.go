@@ -22,7 +22,7 @@ func TestEnginesAgreeOnGenerated(t *testing.T) {
 		document := encode(root)
 		first, second := both(rt, document, Draft07)
 		if first == nil {
-			rt.Skip()
+			rt.Skip("the first engine takes no such schema: there is nothing to compare")
 		}
 		newest, err := CompileForeign([]byte(document), Draft202012)
 		if err != nil && strings.Contains(document, `"items":[`) {

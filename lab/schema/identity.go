@@ -2,7 +2,6 @@ package schema
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -145,7 +144,7 @@ func (c *checker) identify(n *node, value any) error {
 	return nil
 }
 
-var anchorName = regexp.MustCompile(`^[A-Za-z_][-A-Za-z0-9._:]*$`)
+var anchorName = grammar(`^[A-Za-z_][-A-Za-z0-9._:]*$`)
 
 func (c *checker) anchor(n *node, keyword string, value any) error {
 	name, ok := value.(string)
@@ -159,7 +158,7 @@ func (c *checker) anchor(n *node, keyword string, value any) error {
 }
 
 func (c *checker) name(n *node, name string) error {
-	if !anchorName.MatchString(name) {
+	if !anchorName().MatchString(name) {
 		return c.invalid("%q is not a name for an anchor", name)
 	}
 	if known := c.ids.current.anchors[name]; known != nil && known != n {

@@ -116,17 +116,8 @@ func (w *rewriter) keyword(n *node, out object, name string, value any) {
 	switch name {
 	case "type", "multipleOf", "required", "pattern", "dependentRequired":
 		out[name] = value
-	case "minimum", "maximum":
-		// In draft-04 the flag turns the bound into an exclusive one.
-		exclusive := map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}[name]
-		if n.raw[exclusive] == true {
-			name = exclusive
-		}
-		out[name] = value
-	case "exclusiveMinimum", "exclusiveMaximum":
-		if _, ok := value.(bool); !ok {
-			out[name] = value
-		}
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
+		n.bound(out, name, value)
 	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
 		// The engine keeps it in an int. No text or list is that long.
 		whole := rational(value.(json.Number)).Num()

@@ -23,6 +23,23 @@ type Definition struct {
 	Strict bool `json:"strict,omitempty"`
 }
 
+// Hints are what a server says of its tool in its annotations, as far as the lab
+// asks. One that is absent is nil. They are claims.
+type Hints struct {
+	ReadOnly    *bool `json:"readOnlyHint"`
+	Destructive *bool `json:"destructiveHint"`
+}
+
+// Hints reads the annotations. What is no hint says nothing.
+func (d Definition) Hints() (h Hints) {
+	_ = json.Unmarshal(d.Annotations, &h)
+	return h
+}
+
+// ReadsOnly reports whether the server says that the tool changes nothing. Without
+// a word it may: that is what MCP has as the default.
+func (h Hints) ReadsOnly() bool { return h.ReadOnly != nil && *h.ReadOnly }
+
 // Proposal is one call that an agent wants to make. Both fields are untrusted:
 // the name is matched exactly or not at all, and the arguments are the bytes
 // that arrived, not yet decoded.
