@@ -82,9 +82,20 @@ type Contract struct {
 	Cost       int         `json:"cost,omitempty"` // in units of a budget
 	Visibility *Visibility `json:"visibility,omitempty"`
 	Lifecycle  *Lifecycle  `json:"lifecycle,omitempty"`
-	Resource   *Resource   `json:"resource,omitempty"`
-	Approver   *Approver   `json:"approver,omitempty"`
-	Rate       *Rate       `json:"rate,omitempty"`
+	// Resources are what a call works on; the caller needs access to each of them.
+	Resources []Resource `json:"resources,omitempty"`
+	// Precondition asks that what a call works on is as it was when the call was
+	// confirmed: as the person who granted it was shown it, or, where the calls of
+	// a task were confirmed as a whole, as the session saw it last.
+	Precondition bool `json:"precondition,omitempty"`
+	// Concurrency is how many calls of the tool may be under way at once in a
+	// session; zero means any number.
+	Concurrency int `json:"concurrency,omitempty"`
+	// Foreign says that somebody else wrote the schemas: what is not known in them
+	// is an annotation, and they are of 2020-12 where they do not say.
+	Foreign  bool      `json:"foreign,omitempty"`
+	Approver *Approver `json:"approver,omitempty"`
+	Rate     *Rate     `json:"rate,omitempty"`
 	// ReceiptTTL is how long a repeat is recognised; zero means for ever.
 	ReceiptTTL time.Duration `json:"receipt_ttl_ns,omitempty"`
 	Errors     []ErrorRule   `json:"errors,omitempty"`
@@ -119,16 +130,14 @@ type Lifecycle struct {
 
 // Resource names what a call works on.
 type Resource struct {
-	Argument string `json:"argument"` // the string argument that identifies it
+	// Argument identifies it: a string, or a list of strings, each of which is one.
+	Argument string `json:"argument"`
 	// HiddenAs is the code for a caller that may not even know that the
 	// resource exists: the one for a resource that does not.
 	HiddenAs tool.Code `json:"hidden_as,omitempty"`
 	// HiddenMessage is what the refusal then says: word for word what it says of
 	// a resource that does not exist.
 	HiddenMessage string `json:"hidden_message,omitempty"`
-	// Precondition asks that the resource still has the version that the person
-	// who granted the call was shown.
-	Precondition bool `json:"precondition,omitempty"`
 }
 
 // Approver says whose grant counts.
@@ -197,15 +206,17 @@ func (c Contract) Complete() (Contract, error) {
 	if c.Approver != nil && c.Approval != ApprovalBound {
 		fault("approver is set, but approval is not bound")
 	}
-	if c.Resource != nil && c.Resource.Precondition && c.Approval != ApprovalBound {
-		fault("resource.precondition is set, but approval is not bound")
+	if c.Precondition && c.Approval == ApprovalNever {
+		fault("precondition is set, but approval is never: it is about what was confirmed")
 	}
-	if c.Resource != nil && c.Resource.Argument == "" {
-		fault("resource.argument is empty")
-	}
-	if c.Resource != nil && c.Resource.HiddenAs != "" {
-		if _, known := tool.Lookup(c.Resource.HiddenAs); !known {
-			fault("resource.hidden_as: %q is no known code", c.Resource.HiddenAs)
+	for _, r := range c.Resources {
+		if r.Argument == "" {
+			fault("resources: argument is empty")
+		}
+		if r.HiddenAs != "" {
+			if _, known := tool.Lookup(r.HiddenAs); !known {
+				fault("resources: hidden_as: %q is no known code", r.HiddenAs)
+			}
 		}
 	}
 	if c.Approver != nil && c.Approver.Permission == "" {
@@ -217,8 +228,8 @@ func (c Contract) Complete() (Contract, error) {
 	if c.ReceiptTTL > maxSpan || c.Timeout > maxSpan {
 		fault("timeout and receipt_ttl are at most %v", maxSpan)
 	}
-	if c.Cost < 0 || c.ReceiptTTL < 0 || c.Output != nil && c.Output.MaxBytes < 0 {
-		fault("cost, receipt_ttl and output.max_bytes are not negative")
+	if c.Cost < 0 || c.Concurrency < 0 || c.ReceiptTTL < 0 || c.Output != nil && c.Output.MaxBytes < 0 {
+		fault("cost, concurrency, receipt_ttl and output.max_bytes are not negative")
 	}
 	for _, rule := range c.Errors {
 		if _, known := tool.Lookup(rule.Code); !known {

@@ -67,9 +67,10 @@ func TestCompleteRefuses(t *testing.T) {
 		"negative":        {func(c *Contract) { c.Cost = -1 }, []string{"not negative"}},
 		"approver":        {func(c *Contract) { c.Approver = &Approver{Permission: "p"} }, []string{"approval is not bound"}},
 		"nobody approves": {func(c *Contract) { c.Approval, c.Approver = ApprovalBound, &Approver{} }, []string{"nobody could approve"}},
-		"precondition":    {func(c *Contract) { c.Resource = &Resource{Argument: "a", Precondition: true} }, []string{"approval is not bound"}},
-		"resource":        {func(c *Contract) { c.Resource = &Resource{} }, []string{"resource.argument is empty"}},
-		"hidden as":       {func(c *Contract) { c.Resource = &Resource{Argument: "a", HiddenAs: "x"} }, []string{`"x" is no known code`}},
+		"precondition":    {func(c *Contract) { c.Precondition = true }, []string{"approval is never"}},
+		"resource":        {func(c *Contract) { c.Resources = []Resource{{}} }, []string{"argument is empty"}},
+		"hidden as":       {func(c *Contract) { c.Resources = []Resource{{Argument: "a", HiddenAs: "x"}} }, []string{`"x" is no known code`}},
+		"concurrency":     {func(c *Contract) { c.Concurrency = -1 }, []string{"not negative"}},
 		"error rule":      {func(c *Contract) { c.Errors = []ErrorRule{{"gone", "x"}} }, []string{`"x" is no known code`}},
 		"all that is bad": {func(c *Contract) { c.Permission, c.Effect = "", "x" }, []string{"permission is empty", `effect "x"`}},
 	} {

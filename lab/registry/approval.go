@@ -50,18 +50,15 @@ func (c *Crossing) pending(ctx context.Context) tool.Pending {
 	} else {
 		p.Preview = c.entry.Name + " " + string(c.redacted(c.canonical))
 	}
-	if c.entry.Resource != nil && c.entry.Resource.Precondition {
-		p.ResourceVersion, _ = c.resourceVersion(ctx)
+	if c.entry.Precondition {
+		version, _ := c.version(ctx)
+		p.ResourceVersion = version.Is
 	}
 	return p
 }
 
-func (c *Crossing) resourceVersion(ctx context.Context) (string, error) {
-	version := c.registry.backend.Versions[c.entry.Name]
-	if version == nil {
-		return "", nil
-	}
-	return version(ctx, c.argument(c.entry.Resource.Argument))
+func (c *Crossing) version(ctx context.Context) (Version, error) {
+	return c.registry.backend.Versions[c.entry.Name](ctx, c.canonical)
 }
 
 // granted looks among the grants that the call brings for one of this very
@@ -111,11 +108,11 @@ func (c *Crossing) granted(ctx context.Context) *tool.Error {
 
 // current reports whether the resource is as it was when the call was shown.
 func (c *Crossing) current(ctx context.Context, g *tool.Grant) bool {
-	if c.entry.Resource == nil || !c.entry.Resource.Precondition {
+	if !c.entry.Precondition {
 		return true
 	}
-	version, err := c.resourceVersion(ctx)
-	return err == nil && version == g.ResourceVersion
+	version, err := c.version(ctx)
+	return err == nil && version.Is == g.ResourceVersion
 }
 
 // reserve takes a grant for this call, which release gives back.

@@ -58,9 +58,9 @@ func TestACallThatEndedIsNotUnderWay(t *testing.T) {
 // A hidden resource is answered word for word as the contract says.
 func TestAHiddenResourceHasTheWordsOfAMissingOne(t *testing.T) {
 	s := newStage(t, func(look, _ *contract.Contract, b *registry.Backend) {
-		look.Resource = &contract.Resource{Argument: "id", HiddenAs: tool.TicketNotFound, HiddenMessage: "There is none."}
-		b.Access = map[string]func(context.Context, tool.Caller, string) registry.Access{
-			"look": func(context.Context, tool.Caller, string) registry.Access { return registry.Hidden },
+		look.Resources = []contract.Resource{{Argument: "id", HiddenAs: tool.TicketNotFound, HiddenMessage: "There is none."}}
+		b.Access = map[string]func(context.Context, tool.Caller, string, string) registry.Access{
+			"look": func(context.Context, tool.Caller, string, string) registry.Access { return registry.Hidden },
 		}
 	})
 	e := refused(t, s.look(), "permission", tool.TicketNotFound)

@@ -114,7 +114,7 @@ func TestAKeyIsAStringThatEveryCallHas(t *testing.T) {
 		if _, err := registry.Compile(c); err == nil || !strings.Contains(err.Error(), `does not require "key" to be a string`) {
 			t.Errorf("%s: Compile: %v", name, err)
 		}
-		c.IdempotencyKey, c.Resource = "", &contract.Resource{Argument: "key"}
+		c.IdempotencyKey, c.Resources = "", []contract.Resource{{Argument: "key"}}
 		if _, err := registry.Compile(c); err == nil {
 			t.Errorf("%s: such a resource was taken", name)
 		}

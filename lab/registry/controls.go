@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"agentlab/lab/contract"
 	"agentlab/lab/jsonvalue"
 	"agentlab/lab/tool"
 )
@@ -87,8 +88,8 @@ func permission(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 			Required string `json:"required_permission"`
 		}{c.entry.Permission}, "The caller lacks %s.", c.entry.Permission)
 	}
-	if c.entry.Resource != nil {
-		if refusal := c.access(ctx); refusal != nil {
+	for i := range c.entry.Resources {
+		if refusal := c.access(ctx, &c.entry.Resources[i]); refusal != nil {
 			return tool.Refuse, refusal
 		}
 	}
@@ -97,21 +98,20 @@ func permission(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 
 // access asks whether the caller may touch this very resource. Where nobody
 // can say, it may not.
-func (c *Crossing) access(ctx context.Context) *tool.Error {
-	resource := c.argument(c.entry.Resource.Argument)
+func (c *Crossing) access(ctx context.Context, named *contract.Resource) *tool.Error {
+	resource := c.argument(named.Argument)
 	access := Forbidden
 	if decide := c.registry.backend.Access[c.entry.Name]; decide != nil {
-		access = decide(ctx, c.call.Caller, resource)
+		access = decide(ctx, c.call.Caller, named.Argument, resource)
 	}
 	switch {
 	case access == Allowed:
 		return nil
-	case access == Hidden && c.entry.Resource.HiddenAs != "":
+	case access == Hidden && named.HiddenAs != "":
 		// Word for word what a resource that does not exist is answered with.
-		return tool.Refusal(c.entry.Resource.HiddenAs, map[string]string{c.entry.Resource.Argument: resource},
-			"%s", c.entry.Resource.HiddenMessage)
+		return tool.Refusal(named.HiddenAs, map[string]string{named.Argument: resource}, "%s", named.HiddenMessage)
 	}
-	return tool.Refusal(tool.ResourceForbidden, map[string]string{c.entry.Resource.Argument: resource},
+	return tool.Refusal(tool.ResourceForbidden, map[string]string{named.Argument: resource},
 		"The caller may not do this to the resource.")
 }
 

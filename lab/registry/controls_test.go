@@ -185,9 +185,9 @@ func TestLifecycle(t *testing.T) {
 func TestResource(t *testing.T) {
 	decide := func(access registry.Access) func(look, _ *contract.Contract, b *registry.Backend) {
 		return func(look, _ *contract.Contract, b *registry.Backend) {
-			look.Resource = &contract.Resource{Argument: "id", HiddenAs: tool.TicketNotFound}
-			b.Access = map[string]func(context.Context, tool.Caller, string) registry.Access{
-				"look": func(_ context.Context, caller tool.Caller, id string) registry.Access {
+			look.Resources = []contract.Resource{{Argument: "id", HiddenAs: tool.TicketNotFound}}
+			b.Access = map[string]func(context.Context, tool.Caller, string, string) registry.Access{
+				"look": func(_ context.Context, caller tool.Caller, _, id string) registry.Access {
 					if caller.ID != "a" || id != "xx" {
 						t.Errorf("asked about %q of %q", id, caller.ID)
 					}
@@ -201,7 +201,7 @@ func TestResource(t *testing.T) {
 	refused(t, newStage(t, decide("alowed")).look(), "permission", tool.ResourceForbidden)
 	refused(t, newStage(t, decide(registry.Hidden)).look(), "permission", tool.TicketNotFound)
 	unanswered := newStage(t, func(look, _ *contract.Contract, _ *registry.Backend) {
-		look.Resource = &contract.Resource{Argument: "id"}
+		look.Resources = []contract.Resource{{Argument: "id"}}
 	})
 	refused(t, unanswered.look(), "permission", tool.ResourceForbidden)
 	s := newStage(t, decide(registry.Allowed))
@@ -340,12 +340,14 @@ func TestAGrantIsStaleWhenItsResourceChanged(t *testing.T) {
 	version := "v1"
 	s := newStage(t, func(look, write *contract.Contract, b *registry.Backend) {
 		bound(look, write, b)
-		write.Resource = &contract.Resource{Argument: "key", Precondition: true}
-		b.Access = map[string]func(context.Context, tool.Caller, string) registry.Access{
-			"write": func(context.Context, tool.Caller, string) registry.Access { return registry.Allowed },
+		write.Precondition, write.Resources = true, []contract.Resource{{Argument: "key"}}
+		b.Access = map[string]func(context.Context, tool.Caller, string, string) registry.Access{
+			"write": func(context.Context, tool.Caller, string, string) registry.Access { return registry.Allowed },
 		}
-		b.Versions = map[string]func(context.Context, string) (string, error){
-			"write": func(context.Context, string) (string, error) { return version, nil },
+		b.Versions = map[string]func(context.Context, json.RawMessage) (registry.Version, error){
+			"write": func(context.Context, json.RawMessage) (registry.Version, error) {
+				return registry.Version{Is: version}, nil
+			},
 		}
 		b.Handlers["write"] = func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			if expected := registry.ExpectedVersion(ctx); expected != "v1" {

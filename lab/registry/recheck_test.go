@@ -166,7 +166,7 @@ func TestSecretsInErrorsAndPreviews(t *testing.T) {
 
 func TestNewWantsVersionsForPreconditions(t *testing.T) {
 	c := contracts[1]
-	c.Approval, c.Resource = contract.ApprovalBound, &contract.Resource{Argument: "key", Precondition: true}
+	c.Approval, c.Precondition = contract.ApprovalBound, true
 	compiled, err := registry.Compile(c)
 	if err != nil {
 		t.Fatal(err)

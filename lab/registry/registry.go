@@ -51,6 +51,10 @@ const (
 	Hidden    Access = "hidden" // the caller may not even know that it exists
 )
 
+// Version is what a call works on, and the state that it is in. Two tools that
+// work on the same name it alike.
+type Version struct{ Of, Is string }
+
 // Attempt is an action of unknown outcome.
 type Attempt struct {
 	Caller    tool.Caller
@@ -76,11 +80,11 @@ type Backend struct {
 	Clock Clock
 	// Latencies say how long calls take on a simulated clock (none: no time).
 	Latencies map[string]Latency
-	// Access decides about resources. A tool whose contract names a resource
-	// and that has none is refused.
-	Access map[string]func(ctx context.Context, caller tool.Caller, resource string) Access
-	// Versions tell the version of a resource, for preconditions.
-	Versions map[string]func(ctx context.Context, resource string) (string, error)
+	// Access decides about resources, each by the argument that names it. A tool
+	// whose contract names a resource and that has none is refused.
+	Access map[string]func(ctx context.Context, caller tool.Caller, argument, resource string) Access
+	// Versions tell the version of what a call would work on, for preconditions.
+	Versions map[string]func(ctx context.Context, arguments json.RawMessage) (Version, error)
 	// Previews say in words what a call would do, for whoever confirms it.
 	Previews map[string]func(ctx context.Context, arguments json.RawMessage) string
 	// Reconcile settles actions of unknown outcome.
@@ -166,7 +170,11 @@ func compile(c contract.Contract) (*entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("contract of tool %q: input schema: %w", c.Name, err)
 	}
-	for _, argument := range []string{c.IdempotencyKey, resourceArgument(c)} {
+	named := []string{c.IdempotencyKey}
+	for _, r := range c.Resources {
+		named = append(named, r.Argument)
+	}
+	for _, argument := range named {
 		if argument != "" && !alwaysText(c.InputSchema, argument) {
 			return nil, fmt.Errorf("contract of tool %q: the input schema does not require %q to be a string, which names an action or a resource", c.Name, argument)
 		}
@@ -179,13 +187,6 @@ func compile(c contract.Contract) (*entry, error) {
 }
 
 func byName(a, b tool.Definition) int { return cmp.Compare(a.Name, b.Name) }
-
-func resourceArgument(c contract.Contract) string {
-	if c.Resource == nil {
-		return ""
-	}
-	return c.Resource.Argument
-}
 
 // alwaysText reports whether every instance of a schema has a string of this
 // name, as its own keywords say.
@@ -251,8 +252,8 @@ func New(catalog *Catalog, backend Backend) (*Registry, error) {
 		if backend.Handlers[name] == nil && !e.retired() {
 			return nil, fmt.Errorf("registry: tool %q has no handler", name)
 		}
-		if e.Resource != nil && e.Resource.Precondition && backend.Versions[name] == nil {
-			return nil, fmt.Errorf("registry: tool %q has a precondition, and nothing tells the version of its resource", name)
+		if e.Precondition && backend.Versions[name] == nil {
+			return nil, fmt.Errorf("registry: tool %q has a precondition, and nothing tells the version of what it works on", name)
 		}
 	}
 	for name := range backend.Handlers {

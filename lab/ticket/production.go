@@ -100,7 +100,7 @@ const (
 	firstHidden     = "T-124"
 )
 
-func access(_ context.Context, caller tool.Caller, id string) registry.Access {
+func access(_ context.Context, caller tool.Caller, _, id string) registry.Access {
 	for _, held := range caller.Permissions {
 		if held == restrictedPermission {
 			return registry.Allowed
@@ -128,7 +128,7 @@ func ProductionContracts() []contract.Contract {
 			{Backend: "unavailable", Code: tool.ToolTimeout},
 		}
 		if c.Name != "list_tickets" {
-			c.Resource = &contract.Resource{Argument: "ticket_id", HiddenAs: tool.TicketNotFound, HiddenMessage: noTicket}
+			c.Resources = []contract.Resource{{Argument: "ticket_id", HiddenAs: tool.TicketNotFound, HiddenMessage: noTicket}}
 		}
 		switch c.Name {
 		case "get_ticket":
@@ -142,7 +142,7 @@ func ProductionContracts() []contract.Contract {
 			c.Cost = 5
 			c.Approval = contract.ApprovalBound
 			c.Approver = &contract.Approver{Permission: approvePermission, NotCaller: true}
-			c.Resource.Precondition = true
+			c.Precondition = true
 			c.Rate = &contract.Rate{Burst: 3, Every: time.Second}
 			c.ReceiptTTL = time.Hour
 		case "slow_ticket_lookup":
@@ -264,8 +264,10 @@ func (s *productionSession) backend() registry.Backend {
 		Receipts:  s.receipts,
 		Clock:     s.clock,
 		Latencies: make(map[string]registry.Latency),
-		Access:    make(map[string]func(context.Context, tool.Caller, string) registry.Access),
-		Versions:  map[string]func(context.Context, string) (string, error){"record_ticket_followup": s.tickets.Version},
+		Access:    make(map[string]func(context.Context, tool.Caller, string, string) registry.Access),
+		Versions: map[string]func(context.Context, json.RawMessage) (registry.Version, error){
+			"record_ticket_followup": s.version,
+		},
 		Previews: map[string]func(context.Context, json.RawMessage) string{
 			"record_ticket_followup": func(_ context.Context, arguments json.RawMessage) string {
 				var in noteInput
@@ -335,7 +337,7 @@ func (s *productionSession) handlers() map[string]registry.Handler {
 		}
 		caller := registry.CallerOf(ctx)
 		return page(slices.DeleteFunc(list, func(t Ticket) bool {
-			return access(ctx, caller, t.ID) == registry.Hidden
+			return access(ctx, caller, "ticket_id", t.ID) == registry.Hidden
 		}), in)
 	})
 	all["record_ticket_followup"] = registry.Typed(s.record)
@@ -354,6 +356,16 @@ func (s *productionSession) record(ctx context.Context, in recordInput) (recordO
 		return recordOutput{}, notFound(in.TicketID)
 	}
 	return recorded(effect, in.TicketID), nil
+}
+
+// version tells the version of the ticket that a call would write to.
+func (s *productionSession) version(ctx context.Context, arguments json.RawMessage) (registry.Version, error) {
+	var in ticketInput
+	if err := json.Unmarshal(arguments, &in); err != nil {
+		return registry.Version{}, err
+	}
+	is, err := s.tickets.Version(ctx, in.TicketID)
+	return registry.Version{Of: in.TicketID, Is: is}, err
 }
 
 func recorded(effect int, id string) recordOutput {

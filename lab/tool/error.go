@@ -3,6 +3,7 @@ package tool
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // Code is a stable snake_case word that names a failure.
@@ -47,6 +48,7 @@ const (
 	ActionInProgress    Code = "action_in_progress"
 	ToolTimeout         Code = "tool_timeout"
 	OutcomeUnknown      Code = "outcome_unknown"
+	AnswerLost          Code = "answer_lost"
 	InvalidToolOutput   Code = "invalid_tool_output"
 	OutputTooLarge      Code = "output_too_large"
 	HandlerFailed       Code = "handler_failed"
@@ -84,6 +86,7 @@ var failures = []Failure{
 	{ActionInProgress, Conflict, "idempotency", "wait, then repeat with the same key", true},
 	{ToolTimeout, Dependency, "deadline", "a bounded retry, if the contract allows", false},
 	{OutcomeUnknown, Dependency, "handler", "look up the receipt", false},
+	{AnswerLost, Dependency, "idempotency", "go on: it was applied; read what it has changed", false},
 	{InvalidToolOutput, Internal, "output", "stop and raise an alarm", false},
 	{OutputTooLarge, Validation, "output", "narrow the call by what the details name", false},
 	{HandlerFailed, Internal, "handler", "stop and raise an alarm", false},
@@ -144,6 +147,40 @@ func Refusal(code Code, details any, format string, args ...any) *Error {
 		NextAction: row.NextAction,
 		Outcome:    NotApplied,
 	}
+}
+
+// Coded returns an error with a code that need not be in the table, such as one
+// that a contract gives to what a backend says. Its next action is that of the
+// first code of its category that is not retryable; whether this one is, is for
+// whoever calls to say.
+func Coded(code Code, category Category, format string, args ...any) *Error {
+	e := &Error{
+		Code:     code,
+		Category: category,
+		Message:  fmt.Sprintf(format, args...),
+		Details:  json.RawMessage("{}"),
+		Outcome:  NotApplied,
+	}
+	row, known := Lookup(code)
+	for i := 0; !known && i < len(failures); i++ {
+		row, known = failures[i], failures[i].Category == category && !failures[i].Retryable
+	}
+	if known {
+		e.NextAction = row.NextAction
+	}
+	return e
+}
+
+// Categories returns the categories that a code can have, in the order of the
+// table.
+func Categories() []Category {
+	var all []Category
+	for _, f := range failures {
+		if !slices.Contains(all, f.Category) {
+			all = append(all, f.Category)
+		}
+	}
+	return all
 }
 
 // Violation is one place where a JSON document breaks its schema.

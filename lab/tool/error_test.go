@@ -37,6 +37,7 @@ func TestFailures(t *testing.T) {
 		{Code: "action_in_progress", Category: "conflict", Control: "idempotency", NextAction: "wait, then repeat with the same key", Retryable: true},
 		{Code: "tool_timeout", Category: "dependency", Control: "deadline", NextAction: "a bounded retry, if the contract allows"},
 		{Code: "outcome_unknown", Category: "dependency", Control: "handler", NextAction: "look up the receipt"},
+		{Code: "answer_lost", Category: "dependency", Control: "idempotency", NextAction: "go on: it was applied; read what it has changed"},
 		{Code: "invalid_tool_output", Category: "internal", Control: "output", NextAction: "stop and raise an alarm"},
 		{Code: "output_too_large", Category: "validation", Control: "output", NextAction: "narrow the call by what the details name"},
 		{Code: "handler_failed", Category: "internal", Control: "handler", NextAction: "stop and raise an alarm"},
@@ -241,6 +242,35 @@ func TestErrorAsJSON(t *testing.T) {
 	want := `{"code":"ticket_not_found","category":"not_found","message":"no such ticket","retryable":false,` +
 		`"details":{"id":"T-404"},"next_action":"check the id, or search again","outcome":"not_applied"}`
 	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestCoded(t *testing.T) {
+	tests := []struct {
+		code     tool.Code
+		category tool.Category
+		next     string
+	}{
+		{"file_not_found", tool.NotFound, "check the id, or search again"},
+		{"ticket_not_found", tool.NotFound, "check the id, or search again"},
+		{"answer_lost", tool.Dependency, "go on: it was applied; read what it has changed"},
+		{"disk_full", tool.Dependency, "a bounded retry, if the contract allows"},
+		{"odd", "no category", ""},
+	}
+	for _, tt := range tests {
+		got := tool.Coded(tt.code, tt.category, "said %d", 5)
+		want := &tool.Error{Code: tt.code, Category: tt.category, Message: "said 5", Details: json.RawMessage("{}"),
+			NextAction: tt.next, Outcome: tool.NotApplied}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.code, diff)
+		}
+	}
+}
+
+func TestCategories(t *testing.T) {
+	want := []tool.Category{"budget", "routing", "protocol", "validation", "policy", "not_found", "dependency", "conflict", "internal", "unknown"}
+	if diff := cmp.Diff(want, tool.Categories()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -17,27 +17,33 @@ type Fault struct {
 	Crash        bool          // the work is done, and the process dies before it says so
 }
 
-// Staged is a session whose circumstances a harness can arrange: what it may
-// use up, what time it is, what goes wrong. A session over a real backend need
-// not be one.
-type Staged interface {
+// Supervised is a session whose registry can be told and asked what surrounds its
+// calls, whatever clock it goes by.
+type Supervised interface {
 	Session
 	// Arrange sets the budget; it comes before the first call.
 	Arrange(budget Budget)
-	// SetTime moves the session's simulated clock to so long after its start.
-	SetTime(sinceStart time.Duration)
-	// Now tells that clock's time.
+	// Now tells the time that the controls go by.
 	Now() time.Time
 	// Pending shows a call as its approver is to see it.
 	Pending(ctx context.Context, call Call) (Pending, *Error)
-	// CallWith is Call, with something going wrong behind it.
-	CallWith(ctx context.Context, call Call, fault Fault) Result
 	// Unread counts a proposal that could not be read against the budget. Where
 	// that is used up it returns the refusal, and true.
 	Unread(ctx context.Context, caller Caller) (Result, bool)
 	// Next says what is to be done after so many attempts of a call, of which
 	// this was the last result.
 	Next(call Call, result Result, attempts int) NextStep
+}
+
+// Staged is a session whose circumstances a harness can arrange: what it may
+// use up, what time it is, what goes wrong. A session over a real backend need
+// not be one.
+type Staged interface {
+	Supervised
+	// SetTime moves the session's simulated clock to so long after its start.
+	SetTime(sinceStart time.Duration)
+	// CallWith is Call, with something going wrong behind it.
+	CallWith(ctx context.Context, call Call, fault Fault) Result
 	// State returns the backend's state, as one JSON document.
 	State() json.RawMessage
 	// Receipts returns what is known of keyed actions, as one JSON document.
