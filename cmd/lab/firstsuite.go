@@ -12,6 +12,7 @@ import (
 
 	"agentlab/lab/jsonvalue"
 	"agentlab/lab/suite"
+	"agentlab/lab/yamlfile"
 )
 
 // suiteFile is the text of the suite file.
@@ -136,7 +137,7 @@ func (o *initCommand) read(written string) (*suite.Suite, error) {
 		return nil, couldNotRun(err)
 	}
 	s, err := suite.Read(file, os.LookupEnv)
-	if invalid := (*suite.Invalid)(nil); errors.As(err, &invalid) {
+	if invalid := (*yamlfile.Invalid)(nil); errors.As(err, &invalid) {
 		// It is the command line that is wrong, and no file of the user's.
 		return nil, usageError(errors.New(strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), "")))
 	}

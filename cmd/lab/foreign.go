@@ -14,6 +14,7 @@ import (
 
 	"agentlab/lab/process"
 	"agentlab/lab/suite"
+	"agentlab/lab/yamlfile"
 )
 
 // foreign is the part of a command line that asks for MCP servers.
@@ -198,7 +199,7 @@ func untilDone[T any](ctx context.Context, read func() (T, error)) (T, error) {
 
 // unreadable gives the error of an input file its exit code.
 func unreadable(err error) error {
-	var invalid *suite.Invalid
+	var invalid *yamlfile.Invalid
 	switch {
 	case err == nil, errors.Is(err, context.Canceled):
 		return err

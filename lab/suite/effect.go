@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
-	"go.yaml.in/yaml/v3"
+
+	"agentlab/lab/yamlfile"
 )
 
 // Effect is one way to count side effects: a [Directory], [SQLite], [Call],
@@ -56,91 +57,91 @@ func (Command) Kind() string   { return "command" }
 
 // effectFields are the kinds of effects.
 var effectFields = table[[]Effect]{
-	{Directory{}.Kind(), false, func(r *reader, p place, all *[]Effect) { *all = append(*all, r.directory(p)) }},
-	{SQLite{}.Kind(), false, func(r *reader, p place, all *[]Effect) { *all = append(*all, SQLite{r.path(p)}) }},
-	{Call{}.Kind(), false, func(r *reader, p place, all *[]Effect) {
+	yamlfile.Optional(Directory{}.Kind(), func(r *reader, p place, all *[]Effect) { *all = append(*all, r.directory(p)) }),
+	yamlfile.Optional(SQLite{}.Kind(), func(r *reader, p place, all *[]Effect) { *all = append(*all, SQLite{r.Path(p)}) }),
+	yamlfile.Optional(Call{}.Kind(), func(r *reader, p place, all *[]Effect) {
 		c := Call{Arguments: json.RawMessage("{}")}
-		object(r, p, callFields, &c)
+		yamlfile.Object(r, p, callFields, &c)
 		*all = append(*all, c)
-	}},
-	{HTTP{}.Kind(), false, func(r *reader, p place, all *[]Effect) { *all = append(*all, r.http(p)) }},
-	{Command{}.Kind(), false, func(r *reader, p place, all *[]Effect) { *all = append(*all, Command{r.command(p)}) }},
+	}),
+	yamlfile.Optional(HTTP{}.Kind(), func(r *reader, p place, all *[]Effect) { *all = append(*all, r.http(p)) }),
+	yamlfile.Optional(Command{}.Kind(), func(r *reader, p place, all *[]Effect) { *all = append(*all, Command{r.command(p)}) }),
 }
 
 var directoryFields = table[Directory]{
-	{"path", true, func(r *reader, p place, d *Directory) { d.Path = r.path(p) }},
-	{"ignore", false, func(r *reader, p place, d *Directory) { d.Ignore = r.globs(p) }},
+	yamlfile.Required("path", func(r *reader, p place, d *Directory) { d.Path = r.Path(p) }),
+	yamlfile.Optional("ignore", func(r *reader, p place, d *Directory) { d.Ignore = r.globs(p) }),
 }
 
 var callFields = table[Call]{
-	{"tool", true, func(r *reader, p place, c *Call) { c.Tool, _ = r.filled(p, "the name of a tool") }},
-	{"arguments", false, func(r *reader, p place, c *Call) { c.Arguments = r.arguments(p) }},
-	{"server", false, func(r *reader, p place, c *Call) { s := r.server(p); c.Server = &s }},
+	yamlfile.Required("tool", func(r *reader, p place, c *Call) { c.Tool, _ = r.Filled(p, "the name of a tool") }),
+	yamlfile.Optional("arguments", func(r *reader, p place, c *Call) { c.Arguments, _ = r.JSONObject(p, yamlfile.WithSandbox) }),
+	yamlfile.Optional("server", func(r *reader, p place, c *Call) { s := r.server(p); c.Server = &s }),
 }
 
 var httpFields = table[HTTP]{
-	{"url", true, func(r *reader, p place, h *HTTP) { h.URL = r.url(p) }},
-	{"headers", false, func(r *reader, p place, h *HTTP) { h.Headers = r.headers(p) }},
+	yamlfile.Required("url", func(r *reader, p place, h *HTTP) { h.URL = r.url(p) }),
+	yamlfile.Optional("headers", func(r *reader, p place, h *HTTP) { h.Headers = r.headers(p) }),
 }
 
 // effects reads one mapping of effects or a list of them. It never returns nil:
 // what is there but wrong has a fault of its own.
 func (r *reader) effects(p place) *[]Effect {
 	all := new([]Effect)
-	switch kind(p.node) {
-	case "a list":
-		items, _ := r.items(p, "")
+	switch p.Kind() {
+	case yamlfile.List:
+		items, _ := r.Items(p, "")
 		for _, item := range items {
 			r.effect(item, all)
 		}
-	case "a mapping":
+	case yamlfile.Mapping:
 		r.effect(p, all)
 	default:
-		if r.plain(p) {
-			r.fault(p, "must be a mapping or a list of mappings, not "+kind(p.node))
+		if r.Plain(p) {
+			r.Fault(p, "must be a mapping or a list of mappings, not "+string(p.Kind()))
 		}
 	}
 	return all
 }
 
 func (r *reader) effect(p place, all *[]Effect) {
-	if p.node.Kind == yaml.MappingNode && len(p.node.Content) == 0 {
-		r.fault(p, "must have one of the keys "+strings.Join(effectFields.names(), ", "))
+	if p.Kind() == yamlfile.Mapping && p.Empty() {
+		r.Fault(p, "must have one of the keys "+strings.Join(effectFields.Names(), ", "))
 		return
 	}
-	object(r, p, effectFields, all)
+	yamlfile.Object(r, p, effectFields, all)
 }
 
 func (r *reader) directory(p place) Directory {
 	var d Directory
-	if kind(p.node) != "a mapping" {
-		d.Path = r.path(p)
+	if p.Kind() != yamlfile.Mapping {
+		d.Path = r.Path(p)
 		return d
 	}
-	object(r, p, directoryFields, &d)
+	yamlfile.Object(r, p, directoryFields, &d)
 	return d
 }
 
 func (r *reader) http(p place) HTTP {
 	var h HTTP
-	if kind(p.node) != "a mapping" {
+	if p.Kind() != yamlfile.Mapping {
 		h.URL = r.url(p)
 		return h
 	}
-	object(r, p, httpFields, &h)
+	yamlfile.Object(r, p, httpFields, &h)
 	return h
 }
 
 func (r *reader) globs(p place) []string {
-	items, ok := r.items(p, `a list of patterns, such as ["*.log"]`)
+	items, ok := r.Items(p, `a list of patterns, such as ["*.log"]`)
 	if !ok {
 		return nil
 	}
 	var globs []string
 	for _, item := range items {
-		glob, ok := r.filled(item, "a pattern")
+		glob, ok := r.Filled(item, "a pattern")
 		if ok && (strings.Trim(glob, "/") == "" || !doublestar.ValidatePattern(strings.Trim(glob, "/"))) {
-			r.fault(item, "is not a pattern: a [ or { is not closed or is empty, or there is nothing but a slash")
+			r.Fault(item, "is not a pattern: a [ or { is not closed or is empty, or there is nothing but a slash")
 		}
 		globs = append(globs, glob)
 	}
@@ -165,9 +166,9 @@ func ParseEffect(flag string, split func(string) ([]string, error)) (Effect, err
 	}
 	switch kind {
 	case "dir", "directory":
-		effect, reason = Directory{Path: value}, badPath(value)
+		effect, reason = Directory{Path: value}, yamlfile.PathFault(value)
 	case "sqlite":
-		effect, reason = SQLite{value}, badPath(value)
+		effect, reason = SQLite{value}, yamlfile.PathFault(value)
 	case "http":
 		effect, reason = HTTP{URL: value}, badURL(value)
 	case "command":

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agentlab/lab/suite"
+	"agentlab/lab/yamlfile"
 )
 
 const good = `version: 1
@@ -284,14 +285,14 @@ func TestFaultIsOneOfMany(t *testing.T) {
 	text.WriteString("zzzzz: 1\n")
 	_, file := folder(t, text.String())
 	_, err := suite.Read(file, someVariables.lookup)
-	var invalid *suite.Invalid
+	var invalid *yamlfile.Invalid
 	if !errors.As(err, &invalid) {
 		t.Fatal(err)
 	}
-	if len(invalid.Faults) != suite.MaxFaults || invalid.Total != 61 {
+	if len(invalid.Faults) != yamlfile.MaxFaults || invalid.Total != 61 {
 		t.Errorf("%d faults of %d", len(invalid.Faults), invalid.Total)
 	}
-	want := suite.Fault{File: file, Line: 9, Column: 3, Field: "effects[0]", Reason: "must have one of the keys directory, sqlite, call, http, command"}
+	want := yamlfile.Fault{File: file, Line: 9, Column: 3, Field: "effects[0]", Reason: "must have one of the keys directory, sqlite, call, http, command"}
 	if diff := cmp.Diff(want, invalid.Faults[0]); diff != "" {
 		t.Error(diff)
 	}
@@ -302,10 +303,10 @@ func TestFaultIsOneOfMany(t *testing.T) {
 
 // What is large is refused.
 func TestBounds(t *testing.T) {
-	if _, faults := read(t, good+"#"+strings.Repeat("x", suite.MaxFile-len(good)-1)); faults != "" {
+	if _, faults := read(t, good+"#"+strings.Repeat("x", yamlfile.MaxFile-len(good)-1)); faults != "" {
 		t.Error(faults)
 	}
-	if _, faults := read(t, good+"#"+strings.Repeat("x", suite.MaxFile-len(good))); faults != "lab.yaml:1:1: file: is longer than 1 MiB" {
+	if _, faults := read(t, good+"#"+strings.Repeat("x", yamlfile.MaxFile-len(good))); faults != "lab.yaml:1:1: file: is longer than 1 MiB" {
 		t.Error(faults)
 	}
 

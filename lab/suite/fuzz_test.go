@@ -2,12 +2,14 @@ package suite
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"agentlab/lab/jsonvalue"
+	"agentlab/lab/yamlfile"
 )
 
 // Whatever a file holds, it is a suite or has faults that stand within it, and
@@ -31,9 +33,9 @@ func FuzzRead(f *testing.F) {
 		if strings.Contains(string(text), secret) {
 			return
 		}
-		r := &reader{file: "lab.yaml", folder: ".", env: env}
+		r := newReader("lab.yaml", ".", env)
 		s := r.suite(text)
-		err := r.invalid()
+		err := r.Invalid()
 		checkPlaces(t, text, err)
 		if err == nil {
 			checkSuite(t, s)
@@ -41,9 +43,9 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("a secret is told: %v", err)
 		}
 
-		r = &reader{file: "mcp.json", env: env, foreign: true}
+		r = newClientReader("mcp.json", env)
 		server := r.clientConfig(text, "a")
-		err = r.invalid()
+		err = r.Invalid()
 		checkPlaces(t, text, err)
 		if err == nil {
 			checkServer(t, server)
@@ -53,16 +55,19 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
+// lineEnd ends a line of YAML.
+var lineEnd = regexp.MustCompile("\r\n|[\r\n\u0085\u2028\u2029]")
+
 func checkPlaces(t *testing.T, text []byte, err error) {
 	t.Helper()
 	if err == nil {
 		return
 	}
-	var invalid *Invalid
+	var invalid *yamlfile.Invalid
 	if !errors.As(err, &invalid) || len(invalid.Faults) == 0 || invalid.Total < len(invalid.Faults) {
 		t.Fatalf("the error is %#v", err)
 	}
-	lines := len(lineEnd().FindAll(text, -1)) + 2 // null stands behind the last
+	lines := len(lineEnd.FindAll(text, -1)) + 2 // null stands behind the last
 	for i, fault := range invalid.Faults {
 		if fault.Line < 1 || fault.Line > lines || fault.Column < 1 || fault.Column > len(text)+1 || fault.Reason == "" {
 			t.Errorf("%v in %d lines", fault, lines)

@@ -6,7 +6,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"agentlab/lab/jsonvalue"
+	"agentlab/lab/yamlfile"
 )
+
+// SandboxVariable stands for the folder that a server may write in. It is not a
+// variable of the environment, and is left in a suite for [Surface.In].
+const SandboxVariable = yamlfile.SandboxVariable
 
 // In returns the surface with its sandbox at a path: [SandboxVariable] is
 // replaced wherever it stands.
@@ -40,9 +47,8 @@ func (s SQLite) in(sandbox string) Effect {
 
 func (c Call) in(sandbox string) Effect {
 	// Keys do not hold the variable, and none of its characters is escaped.
-	var path bytes.Buffer
-	writeString(&path, sandbox)
-	inside := path.Bytes()[1 : path.Len()-1]
+	path := jsonvalue.AppendString(nil, sandbox)
+	inside := path[1 : len(path)-1]
 	c.Arguments = json.RawMessage(bytes.ReplaceAll(c.Arguments, []byte(SandboxVariable), inside))
 	if c.Server != nil {
 		server := c.Server.In(sandbox)

@@ -30,14 +30,14 @@ func TestSchemaNamesTheKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	tables := map[string]map[string]bool{
-		"":          requiredKeys(suiteFields),
-		"surface":   requiredKeys(surfaceFields),
-		"server":    requiredKeys(serverFields),
-		"sandbox":   requiredKeys(sandboxFields),
-		"effect":    requiredKeys(effectFields),
-		"directory": requiredKeys(directoryFields),
-		"call":      requiredKeys(callFields),
-		"http":      requiredKeys(httpFields),
+		"":          suiteFields.Required(),
+		"surface":   surfaceFields.Required(),
+		"server":    serverFields.Required(),
+		"sandbox":   sandboxFields.Required(),
+		"effect":    effectFields.Required(),
+		"directory": directoryFields.Required(),
+		"call":      callFields.Required(),
+		"http":      httpFields.Required(),
 	}
 	found := 0
 	for name, o := range document.Definitions {
@@ -66,14 +66,6 @@ func TestSchemaNamesTheKeys(t *testing.T) {
 	if found < 25 {
 		t.Errorf("only %d keys were compared", found)
 	}
-}
-
-func requiredKeys[T any](fields table[T]) map[string]bool {
-	keys := make(map[string]bool)
-	for _, f := range fields {
-		keys[f.name] = f.required
-	}
-	return keys
 }
 
 // The JSON Schema and the decoder judge alike. What only the decoder can know
@@ -153,9 +145,9 @@ func TestSchemaAgrees(t *testing.T) {
 		return value, set
 	}
 	for _, row := range rows {
-		r := &reader{file: "lab.yaml", folder: dir, env: env}
+		r := newReader("lab.yaml", dir, env)
 		r.suite([]byte(row.text))
-		faults := r.invalid()
+		faults := r.Invalid()
 		var tree any
 		if err := yaml.Unmarshal([]byte(row.text), &tree); err != nil {
 			t.Fatalf("%s\n%v", row.text, err)

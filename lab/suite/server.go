@@ -3,6 +3,8 @@ package suite
 import (
 	"net/url"
 	"strings"
+
+	"agentlab/lab/yamlfile"
 )
 
 // Server is how an MCP server is reached: a command to start, or a URL. What
@@ -15,15 +17,15 @@ type Server struct {
 }
 
 var serverFields = table[Server]{
-	{"command", false, func(r *reader, p place, s *Server) { s.Command = r.command(p) }},
-	{"env", false, func(r *reader, p place, s *Server) { s.Env = r.environment(p) }},
-	{"url", false, func(r *reader, p place, s *Server) { s.URL = r.url(p) }},
-	{"headers", false, func(r *reader, p place, s *Server) { s.Headers = r.headers(p) }},
+	yamlfile.Optional("command", func(r *reader, p place, s *Server) { s.Command = r.command(p) }),
+	yamlfile.Optional("env", func(r *reader, p place, s *Server) { s.Env = r.environment(p) }),
+	yamlfile.Optional("url", func(r *reader, p place, s *Server) { s.URL = r.url(p) }),
+	yamlfile.Optional("headers", func(r *reader, p place, s *Server) { s.Headers = r.headers(p) }),
 }
 
 func (r *reader) server(p place) Server {
 	var s Server
-	if seen, ok := object(r, p, serverFields, &s); ok {
+	if seen, ok := yamlfile.Object(r, p, serverFields, &s); ok {
 		r.reached(p, seen)
 	}
 	return s
@@ -37,34 +39,34 @@ func (r *reader) reached(p place, seen map[string]place) {
 	headers, hasHeaders := seen["headers"]
 	switch {
 	case command && url:
-		r.fault(seen["url"], "may not stand beside command")
+		r.Fault(seen["url"], "may not stand beside command")
 	case !command && !url:
-		r.fault(p, "needs a command or a url")
+		r.Fault(p, "needs a command or a url")
 		return
 	}
 	if hasEnv && !command {
-		r.fault(env, "may only stand beside command")
+		r.Fault(env, "may only stand beside command")
 	}
 	if hasHeaders && !url {
-		r.fault(headers, "may only stand beside url")
+		r.Fault(headers, "may only stand beside url")
 	}
 }
 
 // command reads a program and its arguments, which are not taken apart any
 // further: where a quote ends is for a shell to say.
 func (r *reader) command(p place) []string {
-	items, ok := r.items(p, "a list of strings, such as [npx, -y, a-server]")
+	items, ok := r.Items(p, "a list of strings, such as [npx, -y, a-server]")
 	if !ok {
 		return nil
 	}
 	if len(items) == 0 {
-		r.fault(p, "must name a program")
+		r.Fault(p, "must name a program")
 	}
 	var command []string
 	for i, item := range items {
-		text, ok := r.text(item, withSandbox)
+		text, ok := r.Text(item, yamlfile.WithSandbox)
 		if ok && i == 0 && text == "" {
-			r.fault(item, "must name a program, not be an empty string")
+			r.Fault(item, "must name a program, not be an empty string")
 		}
 		command = append(command, text)
 	}
@@ -72,55 +74,55 @@ func (r *reader) command(p place) []string {
 }
 
 func (r *reader) environment(p place) map[string]string {
-	members, ok := r.members(p)
+	members, ok := r.Members(p)
 	if !ok {
 		return nil
 	}
 	env := make(map[string]string)
 	for _, m := range members {
-		if m.name == "" || strings.ContainsAny(m.name, "=\x00") {
-			r.fault(m.key, "cannot be the name of a variable")
+		if m.Name == "" || strings.ContainsAny(m.Name, "=\x00") {
+			r.Fault(m.Key, "cannot be the name of a variable")
 		}
-		env[m.name], _ = r.text(m.value, withSandbox)
+		env[m.Name], _ = r.Text(m.Value, yamlfile.WithSandbox)
 	}
 	return env
 }
 
 // The forms of a header by RFC 9110, sections 5.1 and 5.5.
 var (
-	headerName  = grammar("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
-	headerValue = grammar(`^[\t\x20-\x7e\x{80}-\x{10ffff}]*$`)
+	headerName  = yamlfile.Grammar("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+	headerValue = yamlfile.Grammar(`^[\t\x20-\x7e\x{80}-\x{10ffff}]*$`)
 )
 
 func (r *reader) headers(p place) map[string]string {
-	members, ok := r.members(p)
+	members, ok := r.Members(p)
 	if !ok {
 		return nil
 	}
 	headers := make(map[string]string)
 	lower := make(map[string]string)
 	for _, m := range members {
-		if !headerName().MatchString(m.name) {
-			r.fault(m.key, "cannot be the name of a header")
+		if !headerName().MatchString(m.Name) {
+			r.Fault(m.Key, "cannot be the name of a header")
 		}
-		if other, again := lower[strings.ToLower(m.name)]; again {
-			r.fault(m.key, "is the header "+plainName(other)+" again: case makes no difference")
+		if other, again := lower[strings.ToLower(m.Name)]; again {
+			r.Fault(m.Key, "is the header "+yamlfile.Name(other)+" again: case makes no difference")
 		}
-		lower[strings.ToLower(m.name)] = m.name
-		value, ok := r.text(m.value, withoutSandbox)
+		lower[strings.ToLower(m.Name)] = m.Name
+		value, ok := r.Text(m.Value, yamlfile.WithoutSandbox)
 		if ok && !headerValue().MatchString(value) {
-			r.fault(m.value, "cannot be the value of a header: it holds a line end or another control character")
+			r.Fault(m.Value, "cannot be the value of a header: it holds a line end or another control character")
 		}
-		headers[m.name] = value
+		headers[m.Name] = value
 	}
 	return headers
 }
 
 func (r *reader) url(p place) string {
-	text, ok := r.text(p, withoutSandbox)
+	text, ok := r.Text(p, yamlfile.WithoutSandbox)
 	if ok {
 		if reason := badURL(text); reason != "" {
-			r.fault(p, reason)
+			r.Fault(p, reason)
 		}
 	}
 	return text

@@ -2,9 +2,11 @@
 // on which cases, and how their side effects are counted. It also reads the
 // usual configuration of an MCP client.
 //
-// Start with [Read]. Its error is an [*Invalid] that lists everything that is
+// Start with [Read]. Its error is an [*yamlfile.Invalid] that lists everything that is
 // wrong with the file, each with its line and column. [ReadClientConfig] takes
 // one server from a client's file and [ParseEffect] reads a flag.
+//
+// How YAML is read, and what of it is not, is said in lab/yamlfile.
 //
 // One invariant: no fault tells what a variable was expanded to, nor anything
 // of a value of env or headers. What the environment and those hold may be
@@ -15,11 +17,6 @@
 //
 // # Decisions
 //
-// Where YAML offers two readings of a file, this one has none: anchors, aliases,
-// merge keys, tags, a second document and duplicate keys are faults. Numbers and
-// booleans are no strings, and null is no value. A byte-order mark before the
-// first line is passed over, as editors write it unasked.
-//
 // With more than one surface, both baseline and candidate are named: which of two
 // is the better known is not for a program to guess. Effects have to be named
 // too, as a lab that counts none would call every write harmless; an empty list
@@ -29,12 +26,12 @@ package suite
 import (
 	_ "embed"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"agentlab/lab/yamlfile"
 )
 
 // DefaultFile is the suite file that is read where none is named.
@@ -44,9 +41,6 @@ const DefaultFile = "lab.yaml"
 //
 //go:embed suite.schema.json
 var Schema []byte
-
-// MaxFile is the longest file that is read, in bytes.
-const MaxFile = 1 << 20
 
 // The bounds of Suite.Timeout, and its default.
 const (
@@ -97,31 +91,21 @@ type Sandbox struct {
 }
 
 // surfaceName is the form of a surface's name.
-var surfaceName = grammar(`^[A-Za-z0-9._-]{1,64}$`)
+var surfaceName = yamlfile.Grammar(`^[A-Za-z0-9._-]{1,64}$`)
 
 // Read reads the suite file at path. Variables are looked up by env. The error
-// is an [*Invalid], or that of a file that cannot be read.
+// is an [*yamlfile.Invalid], or that of a file that cannot be read.
 func Read(path string, env func(string) (string, bool)) (*Suite, error) {
-	text, err := readFile(path)
+	text, err := yamlfile.Read(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the suite file: %w", err)
 	}
-	r := &reader{file: path, folder: filepath.Dir(path), env: env}
+	r := newReader(path, filepath.Dir(path), env)
 	s := r.suite(text)
-	if err := r.invalid(); err != nil {
+	if err := r.Invalid(); err != nil {
 		return nil, err
 	}
 	return s, nil
-}
-
-// readFile reads one byte more than a file may have, for decode to see it.
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, MaxFile+1))
 }
 
 // written is a suite as it stands in the file.
@@ -145,34 +129,34 @@ type surroundings struct {
 }
 
 var suiteFields = table[written]{
-	{"version", true, func(r *reader, p place, w *written) { r.version(p) }},
-	{"surfaces", true, func(r *reader, p place, w *written) { w.surfaces, w.all = r.surfaces(p) }},
-	{"baseline", false, func(r *reader, p place, w *written) { w.suite.Baseline, _ = r.filled(p, "the name of a surface") }},
-	{"candidate", false, func(r *reader, p place, w *written) { w.suite.Candidate, _ = r.filled(p, "the name of a surface") }},
-	{"cases", true, func(r *reader, p place, w *written) { w.suite.Cases = r.cases(p) }},
-	{"sandbox", false, func(r *reader, p place, w *written) { w.shared.sandbox = r.sandbox(p) }},
-	{"effects", false, func(r *reader, p place, w *written) { w.shared.effects = r.effects(p) }},
-	{"isolation", false, func(r *reader, p place, w *written) { w.suite.Isolation = r.isolation(p) }},
-	{"timeout", false, func(r *reader, p place, w *written) { w.suite.Timeout = r.timeout(p) }},
+	yamlfile.Required("version", func(r *reader, p place, w *written) { r.Version(p) }),
+	yamlfile.Required("surfaces", func(r *reader, p place, w *written) { w.surfaces, w.all = r.surfaces(p) }),
+	yamlfile.Optional("baseline", func(r *reader, p place, w *written) { w.suite.Baseline, _ = r.Filled(p, "the name of a surface") }),
+	yamlfile.Optional("candidate", func(r *reader, p place, w *written) { w.suite.Candidate, _ = r.Filled(p, "the name of a surface") }),
+	yamlfile.Required("cases", func(r *reader, p place, w *written) { w.suite.Cases = r.cases(p) }),
+	yamlfile.Optional("sandbox", func(r *reader, p place, w *written) { w.shared.sandbox = r.sandbox(p) }),
+	yamlfile.Optional("effects", func(r *reader, p place, w *written) { w.shared.effects = r.effects(p) }),
+	yamlfile.Optional("isolation", func(r *reader, p place, w *written) { w.suite.Isolation = r.isolation(p) }),
+	yamlfile.Optional("timeout", func(r *reader, p place, w *written) { w.suite.Timeout = r.timeout(p) }),
 }
 
 var surfaceFields = table[writtenSurface]{
-	{"mcp", true, func(r *reader, p place, s *writtenSurface) { s.Server = r.server(p) }},
-	{"sandbox", false, func(r *reader, p place, s *writtenSurface) { s.own.sandbox = r.sandbox(p) }},
-	{"effects", false, func(r *reader, p place, s *writtenSurface) { s.own.effects = r.effects(p) }},
+	yamlfile.Required("mcp", func(r *reader, p place, s *writtenSurface) { s.Server = r.server(p) }),
+	yamlfile.Optional("sandbox", func(r *reader, p place, s *writtenSurface) { s.own.sandbox = r.sandbox(p) }),
+	yamlfile.Optional("effects", func(r *reader, p place, s *writtenSurface) { s.own.effects = r.effects(p) }),
 }
 
 var sandboxFields = table[Sandbox]{
-	{"seed", false, func(r *reader, p place, s *Sandbox) { s.Seed = r.seed(p) }},
+	yamlfile.Optional("seed", func(r *reader, p place, s *Sandbox) { s.Seed = r.seed(p) }),
 }
 
 func (r *reader) suite(text []byte) *Suite {
-	root, ok := r.document(text)
+	root, ok := r.Document(text)
 	if !ok {
 		return nil
 	}
 	w := written{suite: Suite{Isolation: PerCase, Timeout: DefaultTimeout}}
-	seen, ok := object(r, root, suiteFields, &w)
+	seen, ok := yamlfile.Object(r, root, suiteFields, &w)
 	if !ok {
 		return nil
 	}
@@ -200,28 +184,28 @@ func (r *reader) surrounded(s writtenSurface, seen map[string]place, shared surr
 	case shared.effects != nil:
 		s.Effects = *shared.effects
 	case !given:
-		r.fault(s.at.member("effects"), "missing, here and for the whole suite: it says how side effects are counted, and [] counts none")
+		r.Fault(s.at.Member("effects"), "missing, here and for the whole suite: it says how side effects are counted, and [] counts none")
 	}
 	return s.Surface
 }
 
 func (r *reader) surfaces(p place) (surfaces []writtenSurface, all bool) {
-	members, ok := r.members(p)
+	members, ok := r.Members(p)
 	if ok && len(members) == 0 {
-		r.fault(p, "must name at least one surface")
+		r.Fault(p, "must name at least one surface")
 	}
 	for _, m := range members {
-		if !surfaceName().MatchString(m.name) {
-			r.fault(m.key, "must be a name of 1 to 64 letters, digits and . _ -")
+		if !surfaceName().MatchString(m.Name) {
+			r.Fault(m.Key, "must be a name of 1 to 64 letters, digits and . _ -")
 		}
-		s := writtenSurface{at: m.value}
-		s.Name = m.name
-		if _, ok := object(r, m.value, surfaceFields, &s); !ok {
+		s := writtenSurface{at: m.Value}
+		s.Name = m.Name
+		if _, ok := yamlfile.Object(r, m.Value, surfaceFields, &s); !ok {
 			s.own.effects = new([]Effect) // one fault is enough
 		}
 		surfaces = append(surfaces, s)
 	}
-	return surfaces, len(members) > 0 && whole(p, members)
+	return surfaces, len(members) > 0 && yamlfile.Whole(p, members)
 }
 
 // compared finds out which surfaces are compared, or which one stands alone.
@@ -235,10 +219,10 @@ func (r *reader) compared(root place, seen map[string]place, s *Suite) {
 		at, given := seen[role.key]
 		switch {
 		case !given && len(names) > 1:
-			r.fault(root.member(role.key), "missing: with more than one surface, both baseline and candidate are named")
+			r.Fault(root.Member(role.key), "missing: with more than one surface, both baseline and candidate are named")
 			known = false
 		case given && role.name != "" && !slices.Contains(names, role.name):
-			r.fault(at, "no such surface"+instead(at.node.Value, names, "the surfaces are"))
+			r.Fault(at, "no such surface"+yamlfile.Instead(at.Written(), names, "the surfaces are"))
 			known = false
 		}
 	}
@@ -246,55 +230,33 @@ func (r *reader) compared(root place, seen map[string]place, s *Suite) {
 	switch {
 	case !known:
 	case baseline && len(names) == 1:
-		r.fault(seen["baseline"], "there is only one surface, and nothing to compare it with; leave it out")
+		r.Fault(seen["baseline"], "there is only one surface, and nothing to compare it with; leave it out")
 	case s.Candidate == "":
 		s.Candidate = names[0]
 	case s.Baseline == s.Candidate:
-		r.fault(seen["candidate"], "must be another surface than the baseline")
-	}
-}
-
-func (r *reader) version(p place) {
-	if !r.plain(p) {
-		return
-	}
-	var version float64
-	if kind(p.node) != aNumber || p.node.Decode(&version) != nil || version != 1 {
-		r.fault(p, "must be 1, the version of the format, as a number")
+		r.Fault(seen["candidate"], "must be another surface than the baseline")
 	}
 }
 
 func (r *reader) isolation(p place) Isolation {
-	text, ok := r.text(p, withoutSandbox)
+	text, ok := r.Text(p, yamlfile.WithoutSandbox)
 	switch given := Isolation(text); {
 	case !ok:
 	case given == PerCase || given == PerSuite:
 		return given
 	default:
-		r.fault(p, fmt.Sprintf("must be %q or %q", PerCase, PerSuite))
+		r.Fault(p, fmt.Sprintf("must be %q or %q", PerCase, PerSuite))
 	}
 	return PerCase
 }
 
 func (r *reader) timeout(p place) time.Duration {
-	const want = "must be a duration with its unit, from 1ms to 10m, such as 10s"
-	if k := kind(p.node); k == aNumber {
-		r.fault(p, want)
-		return 0
-	}
-	text, ok := r.text(p, withoutSandbox)
-	if !ok {
-		return 0
-	}
-	timeout, err := time.ParseDuration(text)
-	if err != nil || timeout < MinTimeout || timeout > MaxTimeout {
-		r.fault(p, want)
-	}
+	timeout, _ := r.Duration(p, MinTimeout, MaxTimeout, "from 1ms to 10m, such as 10s")
 	return timeout
 }
 
 func (r *reader) sandbox(p place) *Sandbox {
 	s := new(Sandbox)
-	object(r, p, sandboxFields, s)
+	yamlfile.Object(r, p, sandboxFields, s)
 	return s
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agentlab/lab/suite"
+	"agentlab/lab/yamlfile"
 )
 
 // variables is an environment.
@@ -219,7 +220,7 @@ func TestSurface(t *testing.T) {
 
 func TestReadWithoutAFile(t *testing.T) {
 	_, err := suite.Read(filepath.Join(t.TempDir(), "lab.yaml"), someVariables.lookup)
-	var invalid *suite.Invalid
+	var invalid *yamlfile.Invalid
 	if !errors.Is(err, fs.ErrNotExist) || errors.As(err, &invalid) {
 		t.Errorf("the error is %v", err)
 	}

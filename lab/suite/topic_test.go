@@ -33,10 +33,10 @@ func TestTopic(t *testing.T) {
 		t.Errorf("the topic has %d examples", len(blocks))
 	}
 	for _, block := range blocks {
-		r := &reader{file: "lab.yaml", folder: dir, env: env}
+		r := newReader("lab.yaml", dir, env)
 		switch text := block[2]; {
 		case block[1] == "json":
-			r.foreign = true
+			r.Foreign = true
 			r.clientConfig([]byte(text), "files")
 			r.clientConfig([]byte(text), "remote")
 		case strings.HasPrefix(text, "effects:"):
@@ -44,12 +44,12 @@ func TestTopic(t *testing.T) {
 		default:
 			r.suite([]byte(text))
 		}
-		if err := r.invalid(); err != nil {
+		if err := r.Invalid(); err != nil {
 			t.Errorf("%s\n%v", block[2], err)
 		}
 	}
-	for _, names := range [][]string{suiteFields.names(), surfaceFields.names(), serverFields.names(), sandboxFields.names(),
-		effectFields.names(), directoryFields.names(), callFields.names(), httpFields.names()} {
+	for _, names := range [][]string{suiteFields.Names(), surfaceFields.Names(), serverFields.Names(), sandboxFields.Names(),
+		effectFields.Names(), directoryFields.Names(), callFields.Names(), httpFields.Names()} {
 		for _, name := range names {
 			if !regexp.MustCompile("[`{ ]" + name + "[`:]").Match(topic) {
 				t.Errorf("the topic does not name %s", name)

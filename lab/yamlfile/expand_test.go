@@ -1,11 +1,10 @@
-package suite
+package yamlfile
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -39,7 +38,7 @@ func TestExpand(t *testing.T) {
 		{"${SANDBOX}/x${A}", "${SANDBOX}/xa"},
 	}
 	for _, tt := range tests {
-		got, wrong := expand(tt.text, env, withSandbox)
+		got, wrong := expand(tt.text, env, WithSandbox, "")
 		if tt.text == "${X:-$${}" {
 			if len(wrong) != 1 {
 				t.Errorf("%q has no fault", tt.text)
@@ -93,7 +92,7 @@ func TestExpandPieceByPiece(t *testing.T) {
 				sandboxes++
 			}
 		}
-		got, wrong := expand(text.String(), env, withSandbox)
+		got, wrong := expand(text.String(), env, WithSandbox, "")
 		if strings.Count(want.String(), SandboxVariable) != sandboxes {
 			if len(wrong) == 0 {
 				t.Fatalf("%q became %q, in which a value names the sandbox", text.String(), got)
@@ -103,7 +102,7 @@ func TestExpandPieceByPiece(t *testing.T) {
 		if len(wrong) > 0 || got != want.String() {
 			t.Fatalf("%q with %q:\n%q, %v, want\n%q", text.String(), values, got, wrong, want.String())
 		}
-		if _, wrong := expand(text.String(), env, withoutSandbox); (len(wrong) > 0) != (sandboxes > 0) {
+		if _, wrong := expand(text.String(), env, WithoutSandbox, ""); (len(wrong) > 0) != (sandboxes > 0) {
 			t.Fatalf("%q without a sandbox: %v", text.String(), wrong)
 		}
 	})
@@ -114,39 +113,9 @@ func TestExpandTellsNoValue(t *testing.T) {
 		const secret = "s3cr3t"
 		value := rapid.SampledFrom([]string{secret, secret + "\xff", "${SANDBOX}" + secret, "${" + secret, "\x00" + secret}).Draw(t, "value")
 		text := rapid.StringMatching(`(\$\{[AB]?(:-)?[ab]?\}?|\$|\$\$\{|\{|\}|SANDBOX|a){0,8}`).Draw(t, "text")
-		_, wrong := expand(text, func(name string) (string, bool) { return value, name == "A" }, withoutSandbox)
+		_, wrong := expand(text, func(name string) (string, bool) { return value, name == "A" }, WithoutSandbox, "")
 		if strings.Contains(strings.Join(wrong, "\n"), secret) {
 			t.Fatalf("%q: %v", text, wrong)
 		}
 	})
-}
-
-func TestNearest(t *testing.T) {
-	known := []string{"command", "env", "url", "headers", "baseline", "FILES"}
-	tests := []struct{ name, want string }{
-		{"command", "command"},
-		{"comand", "command"},
-		{"commandd", "command"},
-		{"cmomand", "command"},
-		{"comm", ""},
-		{"commands2", "command"},
-		{"COMMAND", "command"},
-		{"header", "headers"},
-		{"haeders", "headers"},
-		{"envs", "env"},
-		{"nev", "env"},
-		{"e", ""},
-		{"uri", "url"},
-		{"base_line", "baseline"},
-		{"files", "FILES"},
-		{"", ""},
-		{strings.Repeat("command", 10), ""},
-	}
-	got, want := map[string]string{}, map[string]string{}
-	for _, tt := range tests {
-		got[tt.name], want[tt.name] = nearest(tt.name, known), tt.want
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
 }

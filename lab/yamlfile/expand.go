@@ -1,4 +1,4 @@
-package suite
+package yamlfile
 
 import (
 	"fmt"
@@ -7,27 +7,28 @@ import (
 )
 
 // SandboxVariable stands for the folder that a server may write in. It is not a
-// variable of the environment, and is left in a suite for [Surface.In].
+// variable of the environment, and is left in what was read for whoever makes the
+// folder.
 const SandboxVariable = "${SANDBOX}"
 
 const sandboxName = "SANDBOX"
 
-// sandboxUse says whether a value may hold SandboxVariable.
-type sandboxUse bool
+// SandboxUse says whether a value may hold [SandboxVariable].
+type SandboxUse bool
 
 const (
-	withSandbox    sandboxUse = true
-	withoutSandbox sandboxUse = false
+	WithSandbox    SandboxUse = true
+	WithoutSandbox SandboxUse = false
 )
 
 // MaxExpanded is how long all values of a file may be together, in bytes.
 const MaxExpanded = 4 << 20
 
-var variable = grammar(`^\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
+var variable = Grammar(`^\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
 
 // expand replaces the variables of a text, once. It returns what is wrong with
 // the text, without ever telling a value.
-func expand(text string, env func(string) (string, bool), sandbox sandboxUse) (string, []string) {
+func expand(text string, env func(string) (string, bool), sandbox SandboxUse, sandboxIn string) (string, []string) {
 	var out strings.Builder
 	var wrong []string
 	sandboxes := 0
@@ -68,8 +69,8 @@ func expand(text string, env func(string) (string, bool), sandbox sandboxUse) (s
 			out.WriteString(value)
 		case parts[2] != "":
 			wrong = append(wrong, "${SANDBOX} has no default")
-		case sandbox == withoutSandbox:
-			wrong = append(wrong, "${SANDBOX} is not known here, but in command, env, call arguments and the paths of effects")
+		case sandbox == WithoutSandbox:
+			wrong = append(wrong, "${SANDBOX} is not known here"+elsewhere(sandboxIn))
 		default:
 			sandboxes++
 			out.WriteString(SandboxVariable)
@@ -83,6 +84,13 @@ func expand(text string, env func(string) (string, bool), sandbox sandboxUse) (s
 		wrong = append(wrong, "what it is expanded to holds ${SANDBOX}, which only the file may name")
 	}
 	return out.String(), wrong
+}
+
+func elsewhere(sandboxIn string) string {
+	if sandboxIn == "" {
+		return ""
+	}
+	return ", but in " + sandboxIn
 }
 
 // lookup returns the value of a variable, or its default where the variable is
