@@ -31,7 +31,8 @@ func with(line int, text string) string {
 	return strings.Join(lines, "")
 }
 
-func server(text string) string { return with(3, "  before: {mcp: "+text+"}") }
+func server(text string) string  { return with(3, "  before: {mcp: "+text+"}") }
+func surface(text string) string { return with(3, "  before: "+text) }
 func effects(text string) string {
 	return with(8, "effects: "+text)
 }
@@ -104,7 +105,33 @@ func TestFaults(t *testing.T) {
 		{"null surfaces", "version: 1\nsurfaces:\ncases: [cases/*.jsonl]\neffects: []\n", "2:10: surfaces: must be a mapping, not null"},
 		{"list of surfaces", "version: 1\nsurfaces: [{mcp: {command: [b]}}]\ncases: [cases/*.jsonl]\neffects: []\n", "2:11: surfaces: must be a mapping, not a list"},
 		{"null surface", with(3, "  before:"), "3:10: surfaces.before: must be a mapping, not null"},
-		{"no server", with(3, "  before: {}"), "3:11: surfaces.before.mcp: missing"},
+		{"no server", with(3, "  before: {}"), "3:11: surfaces.before.mcp: missing; in its place, a contract may stand over the server of another surface"},
+
+		// Contracts, and surfaces over others.
+		{"contract of nothing", surface("{contract: lab.yaml}"), "3:11: surfaces.before.mcp: missing; in its place"},
+		{"contract that is not there", surface("{mcp: {command: [b]}, contract: gone.yaml}"), "3:43: surfaces.before.contract: cannot be read as a file: no such file or directory"},
+		{"contract that is a folder", surface("{mcp: {command: [b]}, contract: files}"), "3:43: surfaces.before.contract: is a folder, not a file"},
+		{"contract without a name", surface("{mcp: {command: [b]}, contract: ''}"), "3:43: surfaces.before.contract: must be a path, not an empty string"},
+		{"contract in the sandbox", surface("{mcp: {command: [b]}, contract: '${SANDBOX}/a'}"), "3:43: surfaces.before.contract: ${SANDBOX} is not known here, but in command"},
+		{"two servers", surface("{mcp: {command: [b]}, surface: after, contract: lab.yaml}"), "3:42: surfaces.before.surface: may not stand beside mcp"},
+		{"the same again", surface("{surface: after}"), "3:21: surfaces.before.surface: needs a contract beside it: else it is the same surface again"},
+		{"over itself", surface("{surface: before, contract: lab.yaml}"), "3:21: surfaces.before.surface: names itself; name the surface that has the server"},
+		{"over nothing", surface("{surface: '', contract: lab.yaml}"), "3:21: surfaces.before.surface: must be the name of a surface, not an empty string"},
+		{"over a misspelt one", surface("{surface: aftr, contract: lab.yaml}"), `3:21: surfaces.before.surface: no such surface; did you mean "after"?`},
+		{"over an unknown one", surface("{surface: x, contract: lab.yaml}\n  third: {mcp: {command: [b]}, contract: lab.yaml}"),
+			"3:21: surfaces.before.surface: no such surface; the surfaces with a server and no contract are after"},
+		{"over none at all", "version: 1\nsurfaces: {a: {surface: b, contract: lab.yaml}}\ncases: [cases/*.jsonl]\neffects: []\n",
+			"2:25: surfaces.a.surface: no such surface"},
+		{"over one over one", surface("{surface: third, contract: lab.yaml}\n  third: {surface: after, contract: lab.yaml}"),
+			"3:21: surfaces.before.surface: has the server of a surface itself; name that one"},
+		{"over each other", surface("{surface: third, contract: lab.yaml}\n  third: {surface: before, contract: lab.yaml}"),
+			"3:21: surfaces.before.surface: has the server of a surface itself; name that one\n4:20: surfaces.third.surface: has the server of a surface itself; name that one"},
+		{"over a contract", surface("{surface: third, contract: lab.yaml}\n  third: {mcp: {command: [b]}, contract: lab.yaml}"),
+			"3:21: surfaces.before.surface: has a contract, and none is laid over another; give the server a surface without one, and name that"},
+		{"over one without a server", surface("{surface: third, contract: lab.yaml}\n  third: {}"), "4:10: surfaces.third.mcp: missing"},
+		{"over one whose name has a fault", surface("{surface: third, contract: lab.yaml}\n  3: {mcp: {command: [b]}}"), "4:3: surfaces: a key must be a string, not a number"},
+		{"over what is not looked at", strings.Replace(surface("{surface: third, contract: lab.yaml}\n  third: {mcp: {command: [b]}}"), "effects: []\n", "", 1),
+			"3:11: surfaces.before.effects: missing, here and for the whole suite\n4:10: surfaces.third.effects: missing\n5:10: surfaces.after.effects: missing"},
 		{"bad name", with(3, "  be fore: {mcp: {command: [b]}}"), "3:3: surfaces.\"be fore\": must be a name of 1 to 64 letters, digits and . _ -\n5:11: baseline: no such surface"},
 		{"long surface", with(3, "  before: {mcp: {command: [b]}}\n  "+strings.Repeat("x", 65)+": {mcp: {command: [b]}}"),
 			"4:3: surfaces." + strings.Repeat("x", 65) + ": must be a name of 1 to 64 letters, digits and . _ -"},

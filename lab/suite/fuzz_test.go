@@ -21,6 +21,7 @@ func FuzzRead(f *testing.F) {
 			"baseline: a\ncandidate: b\ncases: ['*_test.go']\nsandbox: {seed: .}\ntimeout: 1m\nisolation: suite\n" +
 			"effects:\n- directory: {path: '${SANDBOX}', ignore: ['*.log']}\n- sqlite: a\n- call: {tool: a, arguments: {a: [1, 2.50, null, x, {}]}, server: {command: [c]}}\n" +
 			"- http: {url: 'http://a'}\n- command: [cat]\n",
+		"version: 1\nsurfaces: {a: {mcp: {command: [b]}, effects: []}, b: {surface: a, contract: fuzz_test.go}, c: {surface: b, contract: gone}}\nbaseline: a\ncandidate: b\ncases: [fuzz_test.go]\n",
 		"a: &a [*a]", "<<: 1", "? [a]\n: 1", "a: !!binary x", "--- 1\n--- 2", "%YAML 1.1\n---\n1", "a: \"\\ud83d", `{"mcpServers": {"a": {"command": "x", "args": ["\ud83d\ude00\/"], "type": "sse"}}}`,
 		"mcpServers:\n  a: {command: x, args: [1], env: {A: '${SECRET}${GONE:-x}'}}\n", "\ufeffa: b", "a: |\n  x\n b", "a:\tb", "'", "{a: [}", "version: ${SECRET}\nisolation: ${SECRET}\ntimeout: ${SECRET}",
 		"surfaces: {a: {mcp: {url: '${SECRET}'}}}\ncases: ['${SECRET}', '[${SECRET}']\nsandbox: {seed: '${SECRET}'}\neffects: {directory: '${SECRET}/${SANDBOX}'}\nbaseline: ${SECRET}",

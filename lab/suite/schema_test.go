@@ -102,6 +102,12 @@ func TestSchemaAgrees(t *testing.T) {
 	both("surfaces:\n  s: {mcp: {command: [b]}}\n", false, "", "surfaces:\n", "surfaces: {}\n", "surfaces: []\n")
 	both("{mcp: {command: [b]}}", true, "{mcp: {command: [b]}, sandbox: {}, effects: {http: 'http://a'}}")
 	both("{mcp: {command: [b]}}", false, "{}", "", "b", "{mcp: {command: [b]}, timeout: 1s}", "{mcp: }", "{mcp: [b]}")
+	both("{mcp: {command: [b]}}", true, "{mcp: {command: [b]}, contract: a.jsonl}", "{mcp: {command: [b]}}\n  t: {surface: s, contract: a.jsonl}\ncandidate: t\nbaseline: s")
+	both("{mcp: {command: [b]}}", false, "{contract: a.jsonl}", "{mcp: {command: [b]}, contract: }", "{mcp: {command: [b]}, contract: ''}", "{mcp: {command: [b]}, contract: [a.jsonl]}",
+		"{mcp: {command: [b]}}\n  t: {surface: s}\ncandidate: t\nbaseline: s", "{mcp: {command: [b]}}\n  t: {surface: s, contract: a.jsonl, mcp: {command: [b]}}\ncandidate: t\nbaseline: s",
+		"{mcp: {command: [b]}}\n  t: {surface: '', contract: a.jsonl}\ncandidate: t\nbaseline: s", "{mcp: {command: [b]}}\n  t: {surface: , contract: a.jsonl}\ncandidate: t\nbaseline: s")
+	change("{mcp: {command: [b]}}", "{mcp: {command: [b]}, contract: gone}", true, false)
+	change("{mcp: {command: [b]}}", "{surface: s, contract: a.jsonl}", true, false)
 	both("  s:", true, "  a.B_-9:", "  '1':")
 	both("  s:", false, "  a b:", "  é:", "  '':", "  "+strings.Repeat("x", 65)+":")
 	both("[b]", true, "[b, '', 'a b', '1']", "['${HOME_}x', '${SANDBOX}']", "[b], env: {}", "[b], env: {A: '', b-c: d}")

@@ -21,6 +21,14 @@
 // is the better known is not for a program to guess. Effects have to be named
 // too, as a lab that counts none would call every write harmless; an empty list
 // says so on purpose.
+//
+// A surface names a contract file, which lab/overlay reads, or has none. Behind a
+// contract it may have the server of another surface, so that a server and the
+// same server behind its contract stand in one file and the server is written
+// once; what it does not say itself of sandbox and effects is then that surface's,
+// else the two could not be compared. Only a surface with a server and without a
+// contract is named so: of more there would be a contract behind a contract, or
+// a doubt whether there is.
 package suite
 
 import (
@@ -77,22 +85,6 @@ const (
 	PerSuite Isolation = "suite" // one server for all; only the sandbox is reset
 )
 
-// Surface is one server with what surrounds it.
-type Surface struct {
-	Name    string
-	Server  Server
-	Sandbox Sandbox
-	Effects []Effect // in the order of the file; none where nothing is counted
-}
-
-// Sandbox is the folder that [SandboxVariable] stands for.
-type Sandbox struct {
-	Seed string // the folder that it is a copy of; "" for an empty one
-}
-
-// surfaceName is the form of a surface's name.
-var surfaceName = yamlfile.Grammar(`^[A-Za-z0-9._-]{1,64}$`)
-
 // Read reads the suite file at path. Variables are looked up by env. The error
 // is an [*yamlfile.Invalid], or that of a file that cannot be read.
 func Read(path string, env func(string) (string, bool)) (*Suite, error) {
@@ -116,18 +108,6 @@ type written struct {
 	shared   surroundings
 }
 
-type writtenSurface struct {
-	at place
-	Surface
-	own surroundings
-}
-
-// surroundings are what the suite says for all surfaces and each for itself.
-type surroundings struct {
-	sandbox *Sandbox
-	effects *[]Effect
-}
-
 var suiteFields = table[written]{
 	yamlfile.Required("version", func(r *reader, p place, w *written) { r.Version(p) }),
 	yamlfile.Required("surfaces", func(r *reader, p place, w *written) { w.surfaces, w.all = r.surfaces(p) }),
@@ -138,16 +118,6 @@ var suiteFields = table[written]{
 	yamlfile.Optional("effects", func(r *reader, p place, w *written) { w.shared.effects = r.effects(p) }),
 	yamlfile.Optional("isolation", func(r *reader, p place, w *written) { w.suite.Isolation = r.isolation(p) }),
 	yamlfile.Optional("timeout", func(r *reader, p place, w *written) { w.suite.Timeout = r.timeout(p) }),
-}
-
-var surfaceFields = table[writtenSurface]{
-	yamlfile.Required("mcp", func(r *reader, p place, s *writtenSurface) { s.Server = r.server(p) }),
-	yamlfile.Optional("sandbox", func(r *reader, p place, s *writtenSurface) { s.own.sandbox = r.sandbox(p) }),
-	yamlfile.Optional("effects", func(r *reader, p place, s *writtenSurface) { s.own.effects = r.effects(p) }),
-}
-
-var sandboxFields = table[Sandbox]{
-	yamlfile.Optional("seed", func(r *reader, p place, s *Sandbox) { s.Seed = r.seed(p) }),
 }
 
 func (r *reader) suite(text []byte) *Suite {
@@ -161,51 +131,13 @@ func (r *reader) suite(text []byte) *Suite {
 		return nil
 	}
 	for _, s := range w.surfaces {
-		w.suite.Surfaces = append(w.suite.Surfaces, r.surrounded(s, seen, w.shared))
+		w.suite.Surfaces = append(w.suite.Surfaces, r.resolved(s, seen, &w))
 	}
 	slices.SortFunc(w.suite.Surfaces, func(a, b Surface) int { return strings.Compare(a.Name, b.Name) })
 	if w.all {
 		r.compared(root, seen, &w.suite)
 	}
 	return &w.suite
-}
-
-// surrounded gives a surface what it has of its own, else what the suite has.
-func (r *reader) surrounded(s writtenSurface, seen map[string]place, shared surroundings) Surface {
-	switch {
-	case s.own.sandbox != nil:
-		s.Sandbox = *s.own.sandbox
-	case shared.sandbox != nil:
-		s.Sandbox = *shared.sandbox
-	}
-	switch _, given := seen["effects"]; {
-	case s.own.effects != nil:
-		s.Effects = *s.own.effects
-	case shared.effects != nil:
-		s.Effects = *shared.effects
-	case !given:
-		r.Fault(s.at.Member("effects"), "missing, here and for the whole suite: it says how side effects are counted, and [] counts none")
-	}
-	return s.Surface
-}
-
-func (r *reader) surfaces(p place) (surfaces []writtenSurface, all bool) {
-	members, ok := r.Members(p)
-	if ok && len(members) == 0 {
-		r.Fault(p, "must name at least one surface")
-	}
-	for _, m := range members {
-		if !surfaceName().MatchString(m.Name) {
-			r.Fault(m.Key, "must be a name of 1 to 64 letters, digits and . _ -")
-		}
-		s := writtenSurface{at: m.Value}
-		s.Name = m.Name
-		if _, ok := yamlfile.Object(r, m.Value, surfaceFields, &s); !ok {
-			s.own.effects = new([]Effect) // one fault is enough
-		}
-		surfaces = append(surfaces, s)
-	}
-	return surfaces, len(members) > 0 && yamlfile.Whole(p, members)
 }
 
 // compared finds out which surfaces are compared, or which one stands alone.
@@ -253,10 +185,4 @@ func (r *reader) isolation(p place) Isolation {
 func (r *reader) timeout(p place) time.Duration {
 	timeout, _ := r.Duration(p, MinTimeout, MaxTimeout, "from 1ms to 10m, such as 10s")
 	return timeout
-}
-
-func (r *reader) sandbox(p place) *Sandbox {
-	s := new(Sandbox)
-	yamlfile.Object(r, p, sandboxFields, s)
-	return s
 }

@@ -70,6 +70,7 @@ func read(t *testing.T, text string) (*suite.Suite, string) {
 	}
 	for i := range s.Surfaces {
 		surface := &s.Surfaces[i]
+		surface.Contract = strings.Replace(surface.Contract, dir, "DIR", 1)
 		surface.Sandbox.Seed = strings.Replace(surface.Sandbox.Seed, dir, "DIR", 1)
 		for k, effect := range surface.Effects {
 			switch e := effect.(type) {
@@ -113,8 +114,8 @@ func TestRead(t *testing.T) {
 	}{
 		{"example", example, suite.Suite{
 			Surfaces: []suite.Surface{
-				{"after", suite.Server{URL: "http://127.0.0.1:8931/mcp", Headers: map[string]string{"Authorization": "Bearer s3cr3t"}}, files, directory},
-				{"before", suite.Server{Command: []string{"npx", "-y", "@modelcontextprotocol/server-filesystem", "${SANDBOX}"}}, files, directory},
+				{Name: "after", Server: suite.Server{URL: "http://127.0.0.1:8931/mcp", Headers: map[string]string{"Authorization": "Bearer s3cr3t"}}, Sandbox: files, Effects: directory},
+				{Name: "before", Server: suite.Server{Command: []string{"npx", "-y", "@modelcontextprotocol/server-filesystem", "${SANDBOX}"}}, Sandbox: files, Effects: directory},
 			},
 			Baseline: "before", Candidate: "after",
 			Cases:     []string{"cases/a.jsonl", "cases/b.jsonl"},
@@ -156,11 +157,39 @@ surfaces:
 `, suite.Suite{
 			Surfaces: []suite.Surface{
 				{Name: "B_-2", Server: suite.Server{Command: []string{"b"}}},
-				{"a.1", suite.Server{URL: "HTTPS://[::1]:8/mcp"}, files, []suite.Effect{suite.HTTP{URL: "http://localhost"}}},
+				{Name: "a.1", Server: suite.Server{URL: "HTTPS://[::1]:8/mcp"}, Sandbox: files, Effects: []suite.Effect{suite.HTTP{URL: "http://localhost"}}},
 			},
 			Baseline: "B_-2", Candidate: "a.1",
 			Cases:     []string{"cases/b.jsonl", "cases/a.jsonl", "odd[1].jsonl"},
 			Isolation: suite.PerSuite, Timeout: 90 * time.Second,
+		}},
+		{"contracts", `
+version: 1
+baseline: raw
+candidate: strict
+cases: [cases/a.jsonl]
+effects: []
+surfaces:
+  strict: {surface: raw, contract: "${SEED}/note.txt", sandbox: {}}
+  plain: {mcp: {url: "http://a"}, contract: 'odd[1].jsonl'}
+  raw: {mcp: {command: [b]}, sandbox: {seed: files}, effects: {sqlite: "${SANDBOX}/db"}}
+  loose: {surface: raw, contract: files/../files/note.txt}
+  free: {surface: raw, contract: cases/a.jsonl, effects: []}
+  other: {mcp: {command: [c]}}
+  behind: {surface: other, contract: cases/a.jsonl}
+`, suite.Suite{
+			Surfaces: []suite.Surface{
+				{Name: "behind", Server: suite.Server{Command: []string{"c"}}, Contract: "DIR/cases/a.jsonl"},
+				{Name: "free", Server: suite.Server{Command: []string{"b"}}, Contract: "DIR/cases/a.jsonl", Sandbox: files},
+				{Name: "loose", Server: suite.Server{Command: []string{"b"}}, Contract: "DIR/files/note.txt", Sandbox: files, Effects: []suite.Effect{suite.SQLite{Path: "${SANDBOX}/db"}}},
+				{Name: "other", Server: suite.Server{Command: []string{"c"}}},
+				{Name: "plain", Server: suite.Server{URL: "http://a"}, Contract: "DIR/odd[1].jsonl"},
+				{Name: "raw", Server: suite.Server{Command: []string{"b"}}, Sandbox: files, Effects: []suite.Effect{suite.SQLite{Path: "${SANDBOX}/db"}}},
+				{Name: "strict", Server: suite.Server{Command: []string{"b"}}, Contract: "DIR/files/note.txt", Effects: []suite.Effect{suite.SQLite{Path: "${SANDBOX}/db"}}},
+			},
+			Baseline: "raw", Candidate: "strict",
+			Cases:     []string{"cases/a.jsonl"},
+			Isolation: suite.PerCase, Timeout: 10 * time.Second,
 		}},
 		{"effects of the suite", `{"version": 1, "cases": ["cases/a.jsonl"], "surfaces": {"s": {"mcp": {"command": ["s"]}}},
 			"effects": [
@@ -253,7 +282,7 @@ func TestReadFromElsewhere(t *testing.T) {
 	if diff := cmp.Diff([]string{"cases/a.jsonl", "cases/b.jsonl", "a[b]*c/lab.yaml", dir + "/cases/c.txt"}, got.Cases); diff != "" {
 		t.Error(diff)
 	}
-	want := suite.Surface{"s", suite.Server{Command: []string{"s"}}, suite.Sandbox{"files"}, []suite.Effect{suite.Directory{Path: dir + "/x"}}}
+	want := suite.Surface{Name: "s", Server: suite.Server{Command: []string{"s"}}, Sandbox: suite.Sandbox{Seed: "files"}, Effects: []suite.Effect{suite.Directory{Path: dir + "/x"}}}
 	if diff := cmp.Diff(want, got.Surfaces[0]); diff != "" {
 		t.Error(diff)
 	}

@@ -75,7 +75,7 @@ func (r *Reader) json(p Place, out []byte, sandbox SandboxUse, depth int) ([]byt
 
 func (r *Reader) jsonMembers(p Place, out []byte, sandbox SandboxUse, depth int) ([]byte, bool) {
 	members, _ := r.Members(p)
-	ok := Whole(p, members)
+	ok := p.Whole()
 	out = append(out, '{')
 	for i, m := range members {
 		if i > 0 {

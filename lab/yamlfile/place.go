@@ -120,7 +120,17 @@ func (r *Reader) Members(p Place) ([]Member, bool) {
 
 // Whole reports whether every key of a mapping is among its members. Where one
 // has a fault, nobody knows what it stood for, and nothing is missed.
-func Whole(p Place, members []Member) bool { return 2*len(members) == len(p.node.Content) }
+func (p Place) Whole() bool {
+	seen := make(map[string]bool)
+	for i := 0; i+1 < len(p.node.Content); i += 2 {
+		key := p.node.Content[i]
+		if odd(key) != "" || kind(key) != String || seen[key.Value] {
+			return false
+		}
+		seen[key.Value] = true
+	}
+	return true
+}
 
 // Items lists what is in a list. The words say what is wanted where there is
 // none.
@@ -150,19 +160,24 @@ func (r *Reader) Expect(p Place, want Kind, words string) bool {
 
 // Plain refuses what makes YAML more than a notation for values.
 func (r *Reader) Plain(p Place) bool {
-	reason := ""
-	switch {
-	case p.node.Kind == yaml.AliasNode:
-		reason = "an alias (*) is not read; write the value out"
-	case p.node.Anchor != "":
-		reason = "an anchor (&) is not read; leave it out"
-	case p.node.Style&yaml.TaggedStyle != 0:
-		reason = "a tag (!) is not read; leave it out"
-	case p.Kind() == merge:
-		reason = "a merge key (<<) is not read; write the keys out"
-	default:
-		return true
+	if reason := odd(p.node); reason != "" {
+		r.Fault(p, reason)
+		return false
 	}
-	r.Fault(p, reason)
-	return false
+	return true
+}
+
+// odd tells why a node is more than a value, or "".
+func odd(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.AliasNode:
+		return "an alias (*) is not read; write the value out"
+	case n.Anchor != "":
+		return "an anchor (&) is not read; leave it out"
+	case n.Style&yaml.TaggedStyle != 0:
+		return "a tag (!) is not read; leave it out"
+	case kind(n) == merge:
+		return "a merge key (<<) is not read; write the keys out"
+	}
+	return ""
 }

@@ -67,7 +67,7 @@ next:
 		}
 	}
 	for _, f := range fields {
-		if f.Required && !given[f.Name] && Whole(p, members) {
+		if f.Required && !given[f.Name] && p.Whole() {
 			r.Fault(p.Member(f.Name), "missing")
 		}
 	}
