@@ -185,9 +185,9 @@ func (l *laying) fault(tokens []string, format string, args ...any) error {
 // over nil.
 func (l *laying) schema(under, over *ordered) (*ordered, error) {
 	switch {
-	case over.is("true") && under != nil:
+	case under != nil && lets(over):
 		return under, nil
-	case over.is("false"), under == nil, under.is("true"), under.kind == '{' && len(under.names) == 0:
+	case over.is("false"), lets(under):
 		return over, nil
 	case under.is("false"):
 		return nil, l.fault(nil, "the upstream allows nothing here")

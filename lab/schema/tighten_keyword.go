@@ -187,9 +187,9 @@ func (s *spot) items(value *ordered) error {
 	}, "items")
 }
 
-// lets reports whether additionalProperties, or its absence, lets everything in.
-func lets(additional *ordered) bool {
-	return additional == nil || additional.is("true") || additional.kind == '{' && len(additional.names) == 0
+// lets reports whether a schema, or its absence, plainly lets everything in.
+func lets(schema *ordered) bool {
+	return schema == nil || schema.is("true") || schema.kind == '{' && len(schema.names) == 0
 }
 
 func (s *spot) properties(value *ordered) error {
