@@ -1,0 +1,435 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// spot is one place at which keywords are laid over a schema.
+type spot struct {
+	*laying
+	under *ordered // the upstream's schema, without a $ref
+	over  *ordered // the keywords
+	out   *ordered // what comes of it
+}
+
+// groups are keywords that mean something together only.
+var groups = [][]string{
+	{"contains", "minContains", "maxContains"},
+	{"if", "then", "else"},
+	{"prefixItems", "items", "additionalItems"},
+}
+
+// bounds are they, and the sign of the difference that makes one tighter.
+var bounds = map[string]int{
+	"minimum": 1, "exclusiveMinimum": 1, "maximum": -1, "exclusiveMaximum": -1,
+	"minLength": 1, "minItems": 1, "minProperties": 1, "maxLength": -1, "maxItems": -1, "maxProperties": -1,
+}
+
+func (s *spot) keyword(name string, value *ordered) error {
+	if _, bound := bounds[name]; bound {
+		return s.bound(name, value)
+	}
+	switch name {
+	case "properties":
+		return s.properties(value)
+	case "required":
+		return s.required(value)
+	case "additionalProperties":
+		return s.additional(value)
+	case "patternProperties":
+		return s.patterns(value)
+	case "items":
+		if s.single() {
+			return s.items(value)
+		}
+		return s.group(name)
+	case "contains", "minContains", "maxContains", "if", "then", "else", "prefixItems", "additionalItems":
+		return s.group(name)
+	case "type":
+		return s.types(value)
+	case "enum":
+		for i, choice := range value.held {
+			if err := s.admits(choice, name, strconv.Itoa(i)); err != nil {
+				return err
+			}
+		}
+		s.out = s.out.with(name, value)
+		return nil
+	case "const":
+		if err := s.admits(value, name); err != nil {
+			return err
+		}
+		s.out = s.out.with(name, value)
+		return nil
+	case "uniqueItems":
+		if value.is("false") && s.under.get(name).is("true") {
+			return s.fault([]string{name}, "the upstream's is true")
+		}
+		s.out = s.out.with(name, value)
+		return nil
+	case "unevaluatedProperties", "unevaluatedItems":
+		if s.under.get(name) != nil && !s.under.get(name).equal(value) {
+			return s.fault([]string{name}, "the upstream has one; that this is tighter %s", notShown)
+		}
+		s.out = s.out.with(name, value)
+		return nil
+	case "pattern", "format", "multipleOf", "not", "propertyNames", "dependentRequired":
+		s.beside(name, value)
+		return nil
+	case "dependencies", "dependentSchemas", "allOf", "anyOf", "oneOf":
+		if err := s.evaluates(name); err != nil {
+			return err
+		}
+		if name == "allOf" {
+			s.conjoin(value.held...)
+		} else {
+			s.beside(name, value)
+		}
+		return nil
+	}
+	// keywords has let only annotations through.
+	s.out = s.out.with(name, value)
+	return nil
+}
+
+// has reports whether the upstream has a keyword that its dialect knows.
+func (s *spot) has(name string) bool {
+	return s.under.get(name) != nil && s.check.row(name) != nil
+}
+
+// conjoin asks for schemas beside everything else.
+func (s *spot) conjoin(schemas ...*ordered) {
+	s.out = s.out.with("allOf", s.out.get("allOf").and(schemas...))
+}
+
+// beside asks for a keyword that depends on no other, beside the upstream's own.
+func (s *spot) beside(name string, value *ordered) {
+	switch own := s.under.get(name); {
+	case own == nil:
+		s.out = s.out.with(name, value)
+	case !own.equal(value):
+		s.conjoin(anObject(name, value))
+	}
+}
+
+// evaluates refuses a keyword that lets properties or items count as looked at
+// which the upstream refuses, or checks, because nothing has.
+func (s *spot) evaluates(name string) error {
+	for _, left := range []string{"unevaluatedProperties", "unevaluatedItems"} {
+		if s.has(left) {
+			return s.fault([]string{name}, "the upstream has %s, which would no longer hold for what this looks at", left)
+		}
+	}
+	return nil
+}
+
+// group lays keywords that only mean something together: all of them at the
+// first, none at the others.
+func (s *spot) group(name string) error {
+	group := groups[slices.IndexFunc(groups, func(g []string) bool { return slices.Contains(g, name) })]
+	if lead := group[0]; lead != "prefixItems" && s.over.get(lead) == nil {
+		return s.fault([]string{name}, "says nothing without %s beside it", lead)
+	}
+	for _, known := range s.over.names {
+		if slices.Contains(group, known) {
+			if known != name {
+				return nil
+			}
+			break
+		}
+	}
+	if err := s.evaluates(name); err != nil {
+		return err
+	}
+	together := s.over.only(func(name string) bool { return slices.Contains(group, name) })
+	if slices.ContainsFunc(group, func(name string) bool { return s.under.get(name) != nil }) {
+		s.conjoin(together)
+		return nil
+	}
+	for i, name := range together.names {
+		s.out = s.out.with(name, together.held[i])
+	}
+	return nil
+}
+
+// single reports whether the keywords have one schema for all items.
+func (s *spot) single() bool {
+	return s.over.get("items").kind != '[' && s.over.get("prefixItems") == nil && s.over.get("additionalItems") == nil
+}
+
+func (s *spot) items(value *ordered) error {
+	own := s.under.get("items")
+	switch {
+	case own == nil && !s.has("prefixItems"):
+		if err := s.evaluates("items"); err != nil {
+			return err
+		}
+	case own == nil || own.kind == '[' || s.has("prefixItems"):
+		// The upstream's items are only those after its list.
+		if err := s.evaluates("items"); err != nil {
+			return err
+		}
+		s.conjoin(anObject("items", value))
+		return nil
+	}
+	return s.below(func() error {
+		laid, err := s.schema(own, value)
+		if err == nil {
+			s.out = s.out.with("items", laid)
+		}
+		return err
+	}, "items")
+}
+
+// lets reports whether a schema, or its absence, plainly lets everything in.
+func lets(schema *ordered) bool {
+	return schema == nil || schema.is("true") || schema.kind == '{' && len(schema.names) == 0
+}
+
+func (s *spot) properties(value *ordered) error {
+	own := s.under.get("properties")
+	laid := own
+	for i, name := range value.names {
+		have := own.get(name)
+		if have == nil {
+			if err := s.another("properties", name); err != nil {
+				return err
+			}
+		}
+		err := s.below(func() error {
+			property, err := s.schema(have, value.held[i])
+			laid = laid.with(name, property)
+			return err
+		}, "properties", name)
+		if err != nil {
+			return err
+		}
+	}
+	if laid != own {
+		s.out = s.out.with("properties", laid)
+	}
+	return nil
+}
+
+// another refuses a property that the upstream does not name in its own
+// properties, unless it may be named there without harm.
+func (s *spot) another(keyword, name string) error {
+	if err := s.unnamed(name, keyword, name); err != nil {
+		return err
+	}
+	if !lets(s.under.get("additionalProperties")) {
+		return s.fault([]string{keyword, name}, "the upstream's additionalProperties would no longer hold for it")
+	}
+	if s.has("unevaluatedProperties") {
+		return s.fault([]string{keyword, name}, "the upstream's unevaluatedProperties would no longer hold for it")
+	}
+	return nil
+}
+
+// unnamed refuses a name that is none of those which the upstream has, if it has
+// any.
+func (s *spot) unnamed(name string, tokens ...string) error {
+	known := make(map[string]bool)
+	s.named(known, s.under, make(map[*ordered]bool))
+	if len(known) == 0 || known[name] {
+		return nil
+	}
+	fault := s.fault(tokens, "").(*Loosening)
+	fault.Known = slices.Sorted(maps.Keys(known))
+	choices := make([]string, len(fault.Known))
+	for i, name := range fault.Known {
+		choices[i] = quoted(name)
+	}
+	fault.Reason = fmt.Sprintf("the upstream has no property %s; it has %s", quoted(name), either(choices))
+	return fault
+}
+
+func (s *spot) required(value *ordered) error {
+	own := s.under.get("required")
+	laid := own
+	for i, name := range value.held {
+		if own != nil && slices.ContainsFunc(own.held, name.equal) {
+			continue
+		}
+		text, _ := name.value().(string)
+		if s.over.get("properties").get(text) == nil {
+			if err := s.unnamed(text, "required", strconv.Itoa(i)); err != nil {
+				return err
+			}
+		}
+		laid = laid.and(name)
+	}
+	if laid == nil {
+		laid = value
+	}
+	s.out = s.out.with("required", laid)
+	return nil
+}
+
+func (s *spot) additional(value *ordered) error {
+	const name = "additionalProperties"
+	own := s.under.get(name)
+	switch {
+	case own != nil && own.equal(value):
+		return nil
+	case value.is("false"):
+	case !lets(own) && lets(value):
+		return s.fault([]string{name}, "the upstream's is not open")
+	case own.is("false"):
+		return s.fault([]string{name}, "the upstream's is false")
+	case !lets(own):
+		return s.fault([]string{name}, "the upstream has a schema there; that this is tighter %s", notShown)
+	default:
+		if err := s.evaluates(name); err != nil {
+			return err
+		}
+	}
+	s.out = s.out.with(name, value)
+	return nil
+}
+
+// patterns adds to the patterns of names. Beside an additionalProperties that is
+// not open they must not free a name from it.
+func (s *spot) patterns(value *ordered) error {
+	const name = "patternProperties"
+	if err := s.evaluates(name); err != nil {
+		return err
+	}
+	own := s.under.get(name)
+	if !lets(s.under.get("additionalProperties")) || slices.ContainsFunc(value.names, func(name string) bool { return own.get(name) != nil }) {
+		s.conjoin(anObject(name, value))
+		return nil
+	}
+	for i, pattern := range value.names {
+		own = own.with(pattern, value.held[i])
+	}
+	if own != nil {
+		s.out = s.out.with(name, own)
+	}
+	return nil
+}
+
+func (s *spot) types(value *ordered) error {
+	if own := s.kinds(); own != nil {
+		for _, name := range typeNamesOf(value) {
+			if !slices.Contains(own, name) && !(name == "integer" && slices.Contains(own, "number")) {
+				return s.fault([]string{"type"}, "%q is not what the upstream has: %s", name, either(own))
+			}
+		}
+	}
+	s.out = s.out.with("type", value)
+	return nil
+}
+
+func (s *spot) kinds() []string {
+	if own := s.under.get("type"); own != nil {
+		return typeNamesOf(own)
+	}
+	return nil
+}
+
+func typeNamesOf(value *ordered) []string {
+	if value.kind == '[' {
+		var all []string
+		for _, item := range value.held {
+			all = append(all, typeNamesOf(item)...)
+		}
+		return all
+	}
+	name, _ := value.value().(string)
+	return []string{name}
+}
+
+// admits holds a value of const or enum against the upstream's const, enum and
+// type.
+func (s *spot) admits(value *ordered, tokens ...string) error {
+	text := canonical(value.value())
+	if s.has("const") && !s.under.get("const").equal(value) {
+		return s.fault(tokens, "%s is not the upstream's const", cut(text))
+	}
+	if own := s.under.get("enum"); own != nil && !slices.ContainsFunc(own.held, value.equal) {
+		return s.fault(tokens, "%s is not in the upstream's enum", cut(text))
+	}
+	if own := s.kinds(); own != nil && !slices.ContainsFunc(own, func(name string) bool { return isOf(value.value(), name) }) {
+		return s.fault(tokens, "%s is not of the upstream's type: %s", cut(text), either(own))
+	}
+	return nil
+}
+
+// isOf reports whether a value is of a type of JSON Schema.
+func isOf(value any, name string) bool {
+	switch v := value.(type) {
+	case nil:
+		return name == "null"
+	case bool:
+		return name == "boolean"
+	case string:
+		return name == "string"
+	case json.Number:
+		return name == "number" || name == "integer" && rational(v).IsInt()
+	case []any:
+		return name == "array"
+	}
+	return name == "object"
+}
+
+func (s *spot) bound(name string, value *ordered) error {
+	if s.check.draft == Draft04 && strings.Contains(name, "xclusive") {
+		return nil // with the bound that it is beside
+	}
+	if s.check.draft == Draft04 && (name == "minimum" || name == "maximum") {
+		return s.bound04(name, value)
+	}
+	sign := bounds[name]
+	exclusive := strings.HasPrefix(name, "exclusive")
+	plain := counterpart(name)
+	for _, other := range []string{plain, "exclusive" + strings.ToUpper(plain[:1]) + plain[1:]} {
+		own := s.under.get(other)
+		if own == nil || !s.has(other) {
+			continue
+		}
+		// Equal bounds are as tight, unless only the upstream's excludes them.
+		strict := strings.HasPrefix(other, "exclusive") && !exclusive
+		if c := exact(value).Cmp(exact(own)) * sign; c < 0 || c == 0 && strict {
+			return s.fault([]string{name}, "%s is looser than the upstream's %s, %s", cut(string(value.text)), other, cut(string(own.text)))
+		}
+	}
+	s.out = s.out.with(name, value)
+	return nil
+}
+
+// counterpart is the bound that an exclusive one stands for.
+func counterpart(name string) string {
+	if rest, exclusive := strings.CutPrefix(name, "exclusive"); exclusive {
+		return strings.ToLower(rest)
+	}
+	return name
+}
+
+func exact(value *ordered) *big.Rat { return rational(json.Number(value.text)) }
+
+// bound04 is bound for draft-04, where a flag beside a bound excludes it.
+func (s *spot) bound04(name string, value *ordered) error {
+	flag := map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}[name]
+	strict, own := s.over.get(flag), s.under.get(name)
+	if own != nil {
+		c := exact(value).Cmp(exact(own)) * bounds[name]
+		if c < 0 || c == 0 && s.under.get(flag).is("true") && !strict.is("true") {
+			return s.fault([]string{name}, "%s is looser than the upstream's", cut(string(value.text)))
+		}
+	}
+	s.out = s.out.with(name, value)
+	switch {
+	case strict != nil:
+		s.out = s.out.with(flag, strict)
+	case s.under.get(flag) != nil:
+		s.out = s.out.with(flag, &ordered{text: json.RawMessage("false")})
+	}
+	return nil
+}
