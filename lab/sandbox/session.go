@@ -173,6 +173,17 @@ func (s *session) Lost() error {
 	return s.surface.overtaken(s.surface.life.Err())
 }
 
+// Expand puts the folder of a session into a text in place of
+// [suite.SandboxVariable]. The text of any other session than one of a [Surface]
+// stays as it is.
+func Expand(opened tool.Session, text string) string {
+	s, ok := opened.(*session)
+	if !ok {
+		return text
+	}
+	return strings.ReplaceAll(text, suite.SandboxVariable, s.bench.folder.path)
+}
+
 // Close implements [tool.Session].
 func (s *session) Close() error {
 	s.once.Do(func() { s.err = s.surface.put(s.bench, !s.busy && s.bench.lost() == nil) })
