@@ -84,7 +84,7 @@ func (c *stdio) cancelled(params json.RawMessage) {
 // settle marks a request as answered. The caller holds the lock.
 func (c *stdio) settle(id jsonrpc.ID, asked *request, response *jsonrpc.Response) {
 	asked.answered = true
-	asked.exchange.answer(response)
+	asked.exchange.answer(response, c.changes.Load())
 	asked.exchange = nil
 	if asked.timer != nil {
 		asked.timer.Stop()
@@ -186,17 +186,20 @@ func (c *stdio) response(response *jsonrpc.Response, document []byte) *jsonrpc.R
 	defer c.mu.Unlock()
 	asked := c.waiting[response.ID]
 	if asked == nil && !response.ID.IsValid() && response.Error != nil {
-		// A server that could not read a request does not know its id. There is
-		// one request at a time, but for one that listens.
-		for id, r := range c.waiting {
-			if !r.answered && !r.late && r.method != "subscriptions/listen" {
-				asked, response.ID = r, id
-			}
+		// A server that could not read a request does not know its id. Where one
+		// alone is waited for, it is about that one.
+		var about int
+		if response.ID, asked, about = c.unanswered(); about > 1 {
+			c.fail("the server answered one of several requests with an error that does not say which", c.server.excerpt(document))
+			return nil
 		}
 	}
 	switch {
 	case asked == nil:
 		c.fail("the server answered with the wrong id", c.server.excerpt(document))
+		return nil
+	case asked.late && !asked.answered:
+		asked.answered = true // it was asked for, if nobody waits for it any more
 		return nil
 	case asked.late:
 		c.unasked(len(document), "late answers")
@@ -212,4 +215,16 @@ func (c *stdio) response(response *jsonrpc.Response, document []byte) *jsonrpc.R
 		return &jsonrpc.Response{ID: response.ID, Result: brief}
 	}
 	return response
+}
+
+// unanswered is one of the requests whose answer is waited for, and how many there
+// are, but for one that listens. The caller holds the lock.
+func (c *stdio) unanswered() (id jsonrpc.ID, asked *request, count int) {
+	for each, r := range c.waiting {
+		if !r.answered && !r.late && r.method != "subscriptions/listen" {
+			id, asked = each, r
+			count++
+		}
+	}
+	return id, asked, count
 }

@@ -16,8 +16,9 @@ import (
 	"agentlab/lab/tool"
 )
 
-// Client is a connection to a server. It makes one call at a time; who calls
-// meanwhile waits. Its methods are safe for concurrent use.
+// Client is a connection to a server. Its methods are safe for concurrent use:
+// calls are under way at the same time, and where one of them loses the
+// connection all of them end, for its reason.
 type Client struct {
 	server  *Server
 	hidden  [][]byte // what of an answer only the server is to see
@@ -30,11 +31,11 @@ type Client struct {
 	outputs atomic.Pointer[outputs]
 	pages   map[string]json.RawMessage // of tools/list, those that the SDK answers from memory
 
-	turn    chan struct{} // a token: whose turn it is to call
 	listing chan struct{} // a token: one list at a time
 	closing context.Context
 	stop    context.CancelFunc
 	hung    atomic.Bool // it did not answer in time, and is given none to say goodbye
+	losing  sync.Mutex  // held by the one call that loses the connection
 	mu      sync.Mutex
 	lost    *tool.Unavailable
 	once    sync.Once
@@ -89,7 +90,7 @@ const codeUnsupported = -32022
 
 // connect makes one attempt, and says what may come of the next.
 func connect(ctx context.Context, server *Server) (client *Client, next attempt, err error) {
-	c := &Client{server: server, hidden: server.inAnswers(), link: &link{server: server}, turn: make(chan struct{}, 1), listing: make(chan struct{}, 1)}
+	c := &Client{server: server, hidden: server.inAnswers(), link: &link{server: server}, listing: make(chan struct{}, 1)}
 	c.closing, c.stop = context.WithCancel(context.Background())
 	transport, err := c.transport()
 	if err != nil {
@@ -208,12 +209,6 @@ type reply struct {
 // call sends one request and returns its answer as it stood on the wire, or the
 // error of ctx, of the server's time, or a [*tool.Unavailable].
 func (c *Client) call(ctx context.Context, doing string, send func(context.Context) error) (got reply, err error) {
-	select {
-	case c.turn <- struct{}{}:
-	case <-ctx.Done():
-		return got, ctx.Err()
-	}
-	defer func() { <-c.turn }()
 	switch {
 	case ctx.Err() != nil:
 		return got, ctx.Err()
@@ -227,28 +222,29 @@ func (c *Client) call(ctx context.Context, doing string, send func(context.Conte
 	limited, cancel := context.WithTimeout(ctx, c.server.Timeout)
 	defer cancel()
 	defer context.AfterFunc(c.closing, cancel)()
-	c.link.changed.Store(false)
-	asking, x := withExchange(limited)
+	asking, x := c.link.exchange(limited)
 	err = send(asking)
-	got.changed = c.link.changed.Load()
+	// First of all: what ends this is to be found below.
+	late := limited.Err()
 	var answered bool
-	if got.result, got.fault, answered = x.taken(); answered {
+	if got, answered = x.taken(); answered {
 		return got, nil
 	}
+	got.changed = c.link.changes.Load() != x.since
 	switch {
 	case ctx.Err() != nil:
 		return got, ctx.Err()
 	case c.closing.Err() != nil:
 		return got, c.lose(ctx, errClosed, doing)
-	case limited.Err() != nil && !c.gone():
+	case late != nil && !c.gone():
 		if c.link.messages.Load() > maxUnaskedHung {
 			// On a machine with more to do the time is over before the flood is full.
 			c.link.fail("the server floods: messages, and no answer in time", "")
 			return got, c.lose(ctx, errGone, doing)
 		}
 		c.hung.Store(true)
-		return got, limited.Err()
-	case limited.Err() != nil:
+		return got, late
+	case late != nil:
 		err = errGone
 	case err == nil:
 		return got, errRemembered
@@ -256,11 +252,17 @@ func (c *Client) call(ctx context.Context, doing string, send func(context.Conte
 	return got, c.lose(ctx, err, doing)
 }
 
-// lose ends the connection for a reason that is not the end of ctx.
+// lose ends the connection for a reason that is not the end of ctx. The first
+// reason is that of every call that ends with it.
 func (c *Client) lose(ctx context.Context, err error, doing string) error {
 	lost := c.unavailable(ctx, err, doing)
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	c.losing.Lock()
+	defer c.losing.Unlock()
+	if earlier := c.Lost(); earlier != nil {
+		return earlier
 	}
 	c.hung.Store(true)
 	c.Close()

@@ -89,29 +89,6 @@ func TestEndOfContext(t *testing.T) {
 	})
 }
 
-// Who waits for his turn does not wait longer than his context.
-func TestTurns(t *testing.T) {
-	t.Parallel()
-	c := connect(t, stdioServer(t))
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			if r := c.Call(t.Context(), call("slow", `{"ms":100}`)); r.Error != nil {
-				t.Error(r.Error)
-			}
-		})
-	}
-	all.Go(func() {
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		c.Call(ctx, call("slow", `{"ms":100}`))
-	})
-	all.Wait()
-	if r := c.Call(t.Context(), addition); string(r.Output) != `{"sum":3}` {
-		t.Error(r.Error, c.Lost())
-	}
-}
-
 func TestClose(t *testing.T) {
 	t.Parallel()
 	for carrier, start := range map[string]func(testing.TB, ...string) *mcp.Server{"stdio": stdioServer, "http": httpServer} {

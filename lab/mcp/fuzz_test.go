@@ -21,7 +21,7 @@ import (
 func pending(t testing.TB, limit int) (*stdio, *exchange) {
 	s := Server{Name: "s", MaxMessage: limit}.Learning()
 	c := &stdio{link: &link{server: &s}, waiting: make(map[jsonrpc.ID]*request)}
-	ctx, x := withExchange(t.Context())
+	ctx, x := c.exchange(t.Context())
 	id, err := jsonrpc.MakeID(float64(1))
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,8 @@ func FuzzDecode(f *testing.F) {
 				}
 			}
 		}
-		result, failed, ok := x.taken()
+		got, ok := x.taken()
+		result, failed := got.result, got.fault
 		if answers > 1 || err == nil && ok != (answers == 1) {
 			t.Fatalf("%d answers, taken: %v", answers, ok)
 		}

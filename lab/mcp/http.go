@@ -39,8 +39,8 @@ func newWire(l *link) (*wire, error) {
 		DialContext:         conns.dial,
 		TLSHandshakeTimeout: l.server.Timeout,
 		ForceAttemptHTTP2:   true,
-		// A server that is one process behind one address answers one call at a time.
-		MaxIdleConnsPerHost:    2,
+		// Calls at the same time have a connection each, which the next ones use again.
+		MaxIdleConnsPerHost:    16,
 		IdleConnTimeout:        time.Minute,
 		MaxResponseHeaderBytes: 1 << 20,
 	}, conns, endpoint}, nil

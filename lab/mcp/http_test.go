@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -358,33 +357,6 @@ func TestNoGoodbye(t *testing.T) {
 	defer cancel()
 	c.Call(ctx, addition)
 	took(t, 3500*time.Millisecond, "to close", func() { c.Close() }) // the SDK would wait for five seconds
-}
-
-// One call is made at a time.
-func TestOneAtATime(t *testing.T) {
-	t.Parallel()
-	var running, most atomic.Int64
-	s := proxy(t, func(w http.ResponseWriter, r *http.Request, body string) bool {
-		if strings.Contains(body, `"tools/call"`) {
-			most.Store(max(most.Load(), running.Add(1)))
-			time.Sleep(20 * time.Millisecond)
-			running.Add(-1)
-		}
-		return false
-	})
-	c := connect(t, s)
-	var all sync.WaitGroup
-	for range 5 {
-		all.Go(func() {
-			if got := outcome(c, c.Call(t.Context(), addition)); got != `{"sum":3}` {
-				t.Error(got)
-			}
-		})
-	}
-	all.Wait()
-	if most.Load() != 1 {
-		t.Errorf("%d calls at a time", most.Load())
-	}
 }
 
 // A server that floods whoever listens is lost or is not, and nothing grows.

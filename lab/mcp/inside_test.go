@@ -45,7 +45,7 @@ func TestRequestsAreForgotten(t *testing.T) {
 // An error without an id is about the request that is waited for.
 func TestNamelessError(t *testing.T) {
 	c, first := pending(t, 1<<20)
-	ctx, second := withExchange(t.Context())
+	ctx, second := c.exchange(t.Context())
 	for i := range 30 {
 		id, _ := jsonrpc.MakeID(float64(i + 2))
 		c.sent(t.Context(), &jsonrpc.Request{ID: id, Method: "tools/call"})
@@ -62,11 +62,63 @@ func TestNamelessError(t *testing.T) {
 	if len(messages) != 1 || err != nil {
 		t.Fatal(messages, err)
 	}
-	if _, _, ok := first.taken(); ok {
+	if _, ok := first.taken(); ok {
 		t.Error("the request that was given up has it")
 	}
-	if _, fault, ok := second.taken(); !ok || fault == nil || fault.Code != -32700 {
-		t.Error("the request has not got it", fault)
+	if got, ok := second.taken(); !ok || got.fault == nil || got.fault.Code != -32700 {
+		t.Error("the request has not got it", got.fault)
+	}
+}
+
+// An error without an id is about nobody where several requests are waited for.
+func TestNamelessErrorAmongSeveral(t *testing.T) {
+	c, first := pending(t, 1<<20)
+	ctx, second := c.exchange(t.Context())
+	id, _ := jsonrpc.MakeID(float64(2))
+	c.sent(ctx, &jsonrpc.Request{ID: id, Method: "tools/call"})
+	messages, err := c.decode([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}`))
+	if len(messages) != 0 || err == nil {
+		t.Fatal(messages, err)
+	}
+	for i, x := range []*exchange{first, second} {
+		if got, ok := x.taken(); ok {
+			t.Errorf("request %d has it: %v", i+1, got.fault)
+		}
+	}
+	if fault, _ := c.failure(); fault != "the server answered one of several requests with an error that does not say which" {
+		t.Error(fault)
+	}
+}
+
+// What nobody waits for any more was asked for once: late answers to many calls
+// are no flood, but a second one of any is a part of one.
+func TestLateAnswersAreNoFlood(t *testing.T) {
+	const limit = 1 << 16
+	c, _ := pending(t, limit)
+	text := strings.Repeat("x", limit/4)
+	answer := func(id int) []byte {
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{"x":"%s"}}`, id, text)
+	}
+	for i := range 20 {
+		id, _ := jsonrpc.MakeID(float64(i + 2))
+		c.sent(t.Context(), &jsonrpc.Request{ID: id, Method: "tools/call"})
+		c.sent(t.Context(), &jsonrpc.Request{Method: "notifications/cancelled", Params: fmt.Appendf(nil, `{"requestId":%d}`, i+2)})
+	}
+	for i := range 20 {
+		if messages, err := c.decode(answer(i + 2)); len(messages) != 0 || err != nil {
+			t.Fatal(i, messages, err)
+		}
+	}
+	for range 3 {
+		if _, err := c.decode(answer(2)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.decode(answer(2)); err == nil {
+		t.Error("late answers without end are borne")
+	}
+	if fault, _ := c.failure(); fault != "the server floods: more than 65536 bytes of late answers without an answer" {
+		t.Error(fault)
 	}
 }
 
@@ -111,12 +163,14 @@ func TestUnasked(t *testing.T) {
 
 // The first answer is the answer.
 func TestFirstAnswer(t *testing.T) {
-	_, x := withExchange(t.Context())
-	x.answer(&jsonrpc.Response{Result: json.RawMessage(`1`)})
-	x.answer(&jsonrpc.Response{Result: json.RawMessage(`2`)})
-	x.answer(&jsonrpc.Response{Error: errors.New("no")})
-	if result, fault, ok := x.taken(); string(result) != "1" || fault != nil || !ok {
-		t.Errorf("%s, %v, %v", result, fault, ok)
+	l := &link{server: &Server{MaxMessage: 1 << 20}}
+	_, x := l.exchange(t.Context())
+	x.answer(&jsonrpc.Response{Result: json.RawMessage(`1`)}, l.changes.Load())
+	l.heard(&jsonrpc.Request{Method: "notifications/tools/list_changed"}, 10)
+	x.answer(&jsonrpc.Response{Result: json.RawMessage(`2`)}, l.changes.Load())
+	x.answer(&jsonrpc.Response{Error: errors.New("no")}, l.changes.Load())
+	if got, ok := x.taken(); string(got.result) != "1" || got.fault != nil || got.changed || !ok {
+		t.Errorf("%s, %v, %v, %v", got.result, got.fault, got.changed, ok)
 	}
 }
 

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -15,17 +14,12 @@ import (
 type exchange struct {
 	mu     sync.Mutex
 	id     jsonrpc.ID // of the request, where the carrier needs it
-	result json.RawMessage
-	err    *jsonrpc.Error
+	since  int64      // how often the tools had become others before it
+	got    reply
 	unread bool // nothing has come yet
 }
 
 type exchangeKey struct{}
-
-func withExchange(ctx context.Context) (context.Context, *exchange) {
-	x := &exchange{unread: true}
-	return context.WithValue(ctx, exchangeKey{}, x), x
-}
 
 func exchangeOf(ctx context.Context) *exchange {
 	x, _ := ctx.Value(exchangeKey{}).(*exchange)
@@ -49,8 +43,9 @@ func (x *exchange) asks() (id jsonrpc.ID) {
 	return id
 }
 
-// answer keeps what came. The first answer is the answer.
-func (x *exchange) answer(response *jsonrpc.Response) {
+// answer keeps what came, and whether the tools had become others by then. The
+// first answer is the answer.
+func (x *exchange) answer(response *jsonrpc.Response, changes int64) {
 	if x == nil {
 		return
 	}
@@ -60,16 +55,17 @@ func (x *exchange) answer(response *jsonrpc.Response) {
 		return
 	}
 	x.unread = false
-	x.result = response.Result
+	x.got.result = response.Result
+	x.got.changed = changes != x.since
 	if response.Error != nil {
-		x.err = wireError(response.Error)
+		x.got.fault = wireError(response.Error)
 	}
 }
 
-func (x *exchange) taken() (result json.RawMessage, err *jsonrpc.Error, ok bool) {
+func (x *exchange) taken() (got reply, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.result, x.err, !x.unread
+	return x.got, !x.unread
 }
 
 func wireError(err error) *jsonrpc.Error {
@@ -81,16 +77,24 @@ func wireError(err error) *jsonrpc.Error {
 
 // link is what is known of one connection, whatever carries it.
 type link struct {
-	server  *Server
-	mu      sync.Mutex
-	fault   string // what the server did that ended the connection; the first counts
-	detail  string // of the fault, for a person
-	changed atomic.Bool
+	server *Server
+	mu     sync.Mutex
+	fault  string // what the server did that ended the connection; the first counts
+	detail string // of the fault, for a person
+	// How often the server said that its tools are others now. That belongs to
+	// every call under way.
+	changes atomic.Int64
 
-	// What nobody asked for since the last answer.
+	// What nobody asked for since the last answer, whichever call it is of.
 	spoken   atomic.Int64 // bytes
 	messages atomic.Int64
 	requests atomic.Int64
+}
+
+// exchange is that of a request which is about to be sent.
+func (l *link) exchange(ctx context.Context) (context.Context, *exchange) {
+	x := &exchange{unread: true, since: l.changes.Load()}
+	return context.WithValue(ctx, exchangeKey{}, x), x
 }
 
 // fail notes what ended the connection.
@@ -141,7 +145,7 @@ func (l *link) heard(request *jsonrpc.Request, bytes int) (pass bool) {
 	case request.IsCall():
 		return true
 	case request.Method == "notifications/tools/list_changed":
-		l.changed.Store(true)
+		l.changes.Add(1)
 	}
 	return request.Method == "notifications/cancelled"
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -74,6 +75,38 @@ var oddServers = map[string]func(){
 			return `{"content":[{"type":"text","text":"{\"sum\":3}"}],"structuredContent":{"sum":3}}`
 		})
 	},
+	// Takes three calls before it answers the first, and answers in the order of
+	// their arguments; with "changes" its tools become others before the second.
+	"three at once": func() {
+		for {
+			var ids []json.RawMessage
+			var given []string
+			for range 3 {
+				id, arguments := nextCall()
+				if id == nil {
+					return
+				}
+				at, _ := slices.BinarySearch(given, arguments)
+				given, ids = slices.Insert(given, at, arguments), slices.Insert(ids, at, id)
+			}
+			for i := range ids {
+				if i == 1 && len(os.Args) > 3 {
+					fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+				}
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":%s}}`+"\n", ids[i], given[i])
+			}
+		}
+	},
+	"deaf for a while": func() {
+		answerUntil("notifications/initialized", nil)
+		for {
+			if _, err := os.Stat(os.Args[3]); err == nil {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		answerUntil("", func(string) string { return `{"content":[]}` })
+	},
 	"writes at its end": func() {
 		answerUntil("", nil)
 		os.WriteFile(os.Args[3], []byte("ended"), 0o666)
@@ -82,11 +115,20 @@ var oddServers = map[string]func(){
 
 // answerUntil is a server that works, until it is asked for something.
 func answerUntil(method string, call func(arguments string) string) {
-	in := bufio.NewReader(os.Stdin)
+	answerOthers(method, call)
+}
+
+// nextCall is a server that works, until it is called: the id and the arguments.
+func nextCall() (id json.RawMessage, arguments string) { return answerOthers("tools/call", nil) }
+
+// input outlives each part of a server: it may hold more than one of them reads.
+var input = bufio.NewReader(os.Stdin)
+
+func answerOthers(method string, call func(arguments string) string) (id json.RawMessage, arguments string) {
 	for {
-		line, err := in.ReadBytes('\n')
+		line, err := input.ReadBytes('\n')
 		if err != nil {
-			return
+			return nil, ""
 		}
 		var m struct {
 			ID     json.RawMessage `json:"id"`
@@ -99,7 +141,7 @@ func answerUntil(method string, call func(arguments string) string) {
 			continue
 		}
 		if m.Method == method {
-			return
+			return m.ID, string(m.Params.Arguments)
 		}
 		result := ""
 		switch m.Method {

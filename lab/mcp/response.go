@@ -26,7 +26,7 @@ func (w *wire) check(response *http.Response, r *http.Request, sent message, ask
 		closed := response.StatusCode == http.StatusNotFound && r.Header.Get("Mcp-Session-Id") != ""
 		if answer, err := decodeAnswer(text); err == nil && answer.Error != nil && sent.id.IsValid() &&
 			(answer.ID == sent.id || !answer.ID.IsValid()) && aboutMessage(response.StatusCode) && !closed {
-			asked.answer(answer)
+			asked.answer(answer, w.changes.Load())
 			answer.ID = sent.id
 			if text, err = jsonrpc.EncodeMessage(answer); err != nil {
 				return refuse(errNotJSON.Error(), err.Error())
@@ -66,7 +66,7 @@ func (w *wire) check(response *http.Response, r *http.Request, sent message, ask
 		case answer.ID != sent.id && !(answer.Error != nil && !answer.ID.IsValid()):
 			return refuse("the server answered with the wrong id", w.server.excerpt(text))
 		}
-		asked.answer(answer)
+		asked.answer(answer, w.changes.Load())
 		w.answered()
 		told := &jsonrpc.Response{ID: sent.id, Result: answer.Result, Error: answer.Error}
 		if sent.method == "tools/call" && answer.Error == nil {
@@ -131,7 +131,7 @@ func (w *wire) event(data []byte, sent message, asked *exchange) error {
 			w.fail("the server answered with the wrong id", w.server.excerpt(data))
 			break
 		}
-		asked.answer(m)
+		asked.answer(m, w.changes.Load())
 		w.answered()
 	}
 	if fault, _ := w.failure(); fault != "" {

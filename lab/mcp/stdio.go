@@ -37,6 +37,7 @@ type stdio struct {
 	queue   []jsonrpc.Message // the rest of a batch; Read alone uses it
 
 	writing chan struct{} // a token: one message at a time
+	calling atomic.Bool   // what is being written is a request, which has an end of its own
 }
 
 func newStdio(l *link, p *process.Process) *stdio {
@@ -147,7 +148,7 @@ func (c *stdio) Write(ctx context.Context, message jsonrpc.Message) error {
 	select {
 	case c.writing <- struct{}{}:
 	case <-ctx.Done():
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) && !c.calling.Load() {
 			// An answer to a question of its own is what it does not read.
 			c.fail(notRead, "")
 		}
@@ -155,7 +156,9 @@ func (c *stdio) Write(ctx context.Context, message jsonrpc.Message) error {
 	case <-c.closed:
 		return io.ErrClosedPipe
 	}
-	if r, ok := message.(*jsonrpc.Request); ok {
+	r, ok := message.(*jsonrpc.Request)
+	c.calling.Store(ok && r.IsCall())
+	if ok {
 		c.sent(ctx, r)
 	}
 	written := make(chan error, 1)

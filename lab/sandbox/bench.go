@@ -17,7 +17,9 @@ type bench struct {
 	others  []*mcp.Client  // that probes ask
 	used    bool           // by a case
 
-	turn sync.Mutex // of whoever works at it
+	// Calls and looks work at it at the same time. Whoever lays it out or ends it
+	// does so alone.
+	turn sync.RWMutex
 	once sync.Once
 	err  error
 }

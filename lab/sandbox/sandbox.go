@@ -203,8 +203,13 @@ func (s *Surface) open(ctx context.Context) (session *session, err error) {
 
 // until is a context that ends with ctx and with the surface.
 func (s *Surface) until(ctx context.Context) (context.Context, context.CancelFunc) {
+	return within(ctx, s.life)
+}
+
+// within is a context that ends with ctx and with a life.
+func within(ctx, life context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(s.life, cancel)
+	stop := context.AfterFunc(life, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 

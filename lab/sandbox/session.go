@@ -14,15 +14,24 @@ import (
 	"agentlab/lab/tool"
 )
 
-// session is one case on a bench.
+// session is one case on a bench. Its calls are under way at the same time, and
+// what they change can be looked at meanwhile.
 type session struct {
 	surface *Surface
 	bench   *bench
-	watcher *probe.Watcher
-	effects int
-	busy    bool // a server may still work on what it was asked
+	life    context.Context // ends with the session, and so do its calls
+	end     context.CancelFunc
 	once    sync.Once
 	err     error
+
+	looking sync.Mutex // held by whoever uses the watcher
+	watcher *probe.Watcher
+
+	mu      sync.Mutex
+	effects int
+	calls   int  // under way
+	busy    bool // a server may still work on what it was asked
+	over    bool // no call may begin
 }
 
 // session looks at the backend for the first time.
@@ -41,7 +50,9 @@ func (s *Surface) session(ctx context.Context, b *bench) (*session, error) {
 		return nil, s.unseen(ctx, err)
 	}
 	s.learn(watcher)
-	return &session{surface: s, bench: b, watcher: watcher}, nil
+	opened := &session{surface: s, bench: b, watcher: watcher}
+	opened.life, opened.end = context.WithCancel(s.life)
+	return opened, nil
 }
 
 const notCounted = "the effects could not be counted"
@@ -65,10 +76,15 @@ func (s *Surface) unseen(ctx context.Context, err error) error {
 
 // Call implements [tool.Session].
 func (s *session) Call(ctx context.Context, call tool.Call) tool.Result {
-	ctx, cancel := s.surface.until(ctx)
+	if !s.begin() {
+		return tool.Result{Error: tool.Refusal(tool.ToolFailed, nil, "The session is over.")}
+	}
+	ctx, cancel := within(ctx, s.life)
 	defer cancel()
-	s.bench.turn.Lock()
-	defer s.bench.turn.Unlock()
+	s.bench.turn.RLock()
+	defer s.bench.turn.RUnlock()
+	unanswered := false
+	defer func() { s.ended(unanswered) }()
 	shown := &s.bench.folder.shown
 	proposal := call.Proposal
 	proposal.Arguments = shown.enter(proposal.Arguments)
@@ -78,7 +94,7 @@ func (s *session) Call(ctx context.Context, call tool.Call) tool.Result {
 		result.Trace.Fingerprint = mcp.Fingerprint(call.Proposal.Arguments)
 	}
 	if e := result.Error; e != nil {
-		s.busy = s.busy || e.Code == tool.ToolTimeout || ctx.Err() != nil
+		unanswered = e.Code == tool.ToolTimeout || ctx.Err() != nil
 		// The answer was shown without the path; what an error says need not be of it.
 		e.Message = shown.leaveText(e.Message)
 		e.Details = shown.leave(e.Details)
@@ -86,18 +102,47 @@ func (s *session) Call(ctx context.Context, call tool.Call) tool.Result {
 	return result
 }
 
-// Effects implements [tool.Session].
-func (s *session) Effects() int { return s.effects }
+// begin counts a call that begins. Where the session is over it may not: the bench
+// may be that of another case by now.
+func (s *session) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over {
+		s.calls++
+	}
+	return !s.over
+}
 
-// Observe implements [tool.Observed].
+// ended counts a call that has ended, and keeps in mind where the server may still
+// work on it.
+func (s *session) ended(unanswered bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls--
+	s.busy = s.busy || unanswered
+}
+
+// Effects implements [tool.Session].
+func (s *session) Effects() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.effects
+}
+
+// Observe implements [tool.Observed]. It waits for no call that is under way, and
+// shows what that one has changed so far.
 func (s *session) Observe(ctx context.Context) ([]tool.Effect, error) {
-	ctx, cancel := s.surface.until(ctx)
+	ctx, cancel := within(ctx, s.life)
 	defer cancel()
-	s.bench.turn.Lock()
-	defer s.bench.turn.Unlock()
+	s.looking.Lock()
+	defer s.looking.Unlock()
+	s.bench.turn.RLock()
+	defer s.bench.turn.RUnlock()
 	effects, err := s.watcher.Observe(ctx)
 	if err != nil {
+		s.mu.Lock()
 		s.busy = true
+		s.mu.Unlock()
 		return nil, s.surface.overtaken(s.surface.unseen(ctx, err))
 	}
 	return s.count(effects), nil
@@ -135,18 +180,20 @@ func (s *Surface) learnEnd(ctx context.Context, b *bench) (ended bool) {
 	return true
 }
 
-// Settle implements [tool.Observed]. It ends a server that is the case's own, and
-// looks once more. What cannot be looked at without it, such as an address at which
+// Settle implements [tool.Observed]. It ends a server that is the case's own, with
+// the calls that are under way, and looks once more. What cannot be looked at without it, such as an address at which
 // it answered itself, tells nothing.
 func (s *session) Settle(ctx context.Context) ([]tool.Effect, error) {
 	if !s.surface.endsWithCase() {
 		return nil, nil
 	}
 	s.bench.client.Close()
-	ctx, cancel := s.surface.until(ctx)
+	ctx, cancel := within(ctx, s.life)
 	defer cancel()
-	s.bench.turn.Lock()
-	defer s.bench.turn.Unlock()
+	s.looking.Lock()
+	defer s.looking.Unlock()
+	s.bench.turn.RLock()
+	defer s.bench.turn.RUnlock()
 	effects, err := s.watcher.Observe(ctx)
 	if err != nil {
 		return nil, s.surface.overtaken(ctx.Err())
@@ -160,7 +207,9 @@ func (s *session) count(effects []tool.Effect) []tool.Effect {
 	for i := range effects {
 		effects[i].Resource = s.bench.folder.shown.leaveText(effects[i].Resource)
 	}
+	s.mu.Lock()
 	s.effects += len(effects)
+	s.mu.Unlock()
 	s.surface.sawEffects(s.bench, effects)
 	return effects
 }
@@ -173,8 +222,26 @@ func (s *session) Lost() error {
 	return s.surface.overtaken(s.surface.life.Err())
 }
 
-// Close implements [tool.Session].
+// Expand puts the folder of a session into a text in place of
+// [suite.SandboxVariable]. The text of any other session than one of a [Surface]
+// stays as it is.
+func Expand(opened tool.Session, text string) string {
+	s, ok := opened.(*session)
+	if !ok {
+		return text
+	}
+	return strings.ReplaceAll(text, suite.SandboxVariable, s.bench.folder.path)
+}
+
+// Close implements [tool.Session]. Calls that are under way end.
 func (s *session) Close() error {
-	s.once.Do(func() { s.err = s.surface.put(s.bench, !s.busy && s.bench.lost() == nil) })
+	s.once.Do(func() {
+		s.mu.Lock()
+		s.over = true
+		whole := !s.busy && s.calls == 0
+		s.mu.Unlock()
+		s.end()
+		s.err = s.surface.put(s.bench, whole && s.bench.lost() == nil)
+	})
 	return s.err
 }

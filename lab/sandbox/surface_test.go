@@ -187,6 +187,38 @@ func TestServerIsNotGivenOn(t *testing.T) {
 	}
 }
 
+// A text is expanded to the folder of the one session, and of no other.
+func TestExpand(t *testing.T) {
+	b := newBed(t)
+	s := b.open(b.spec(nil, inFolder), b.settings(suite.PerCase))
+	first, second := openSession(t, s), openSession(t, s)
+	defer closeSession(t, first)
+	defer closeSession(t, second)
+	for _, opened := range []*session{first, second} {
+		want := opened.bench.folder.path
+		for text, expanded := range map[string]string{
+			suite.SandboxVariable:                                       want,
+			suite.SandboxVariable + "/x":                                want + "/x",
+			suite.SandboxVariable + "/a:" + suite.SandboxVariable + "/": want + "/a:" + want + "/",
+			"/elsewhere/SANDBOX":                                        "/elsewhere/SANDBOX",
+			"":                                                          "",
+		} {
+			if got := Expand(opened, text); got != expanded {
+				t.Errorf("%q: %q, want %q", text, got, expanded)
+			}
+		}
+	}
+	if first.bench.folder.path == second.bench.folder.path {
+		t.Error("two sessions have one folder")
+	}
+	var other tool.Session
+	for _, text := range []string{suite.SandboxVariable, "x"} {
+		if got := Expand(other, text); got != text {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
 // A server that is found dead between two cases, or that died while its state was
 // looked at before the first, is replaced.
 func TestDeadServerIsReplaced(t *testing.T) {
