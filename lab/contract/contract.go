@@ -86,13 +86,17 @@ type Contract struct {
 	Resources []Resource `json:"resources,omitempty"`
 	// Precondition asks that what a call works on is as it was when the call was
 	// confirmed: as the person who granted it was shown it, or, where the calls of
-	// a task were confirmed as a whole, as the session saw it last.
+	// a task were confirmed as a whole, as the session saw it last, which is at its
+	// first call on it and after each of its own. Calls of a session that overlap
+	// cannot be told from each other's changes, but for those that wait for a turn.
 	Precondition bool `json:"precondition,omitempty"`
 	// Concurrency is how many calls of the tool may be under way at once in a
-	// session; zero means any number.
+	// session; zero means any number. A further call waits, in the order in which
+	// they came, as long as the timeout; on a simulated clock nothing waits.
 	Concurrency int `json:"concurrency,omitempty"`
 	// Foreign says that somebody else wrote the schemas: what is not known in them
-	// is an annotation, and they are of 2020-12 where they do not say.
+	// is an annotation, they are of 2020-12 where they do not say, and there may be
+	// none of the output.
 	Foreign  bool      `json:"foreign,omitempty"`
 	Approver *Approver `json:"approver,omitempty"`
 	Rate     *Rate     `json:"rate,omitempty"`
@@ -131,6 +135,7 @@ type Lifecycle struct {
 // Resource names what a call works on.
 type Resource struct {
 	// Argument identifies it: a string, or a list of strings, each of which is one.
+	// An empty list names none, and is refused: a tool may take it for all.
 	Argument string `json:"argument"`
 	// HiddenAs is the code for a caller that may not even know that the
 	// resource exists: the one for a resource that does not.
@@ -239,7 +244,7 @@ func (c Contract) Complete() (Contract, error) {
 	if c.InputSchema == nil {
 		fault("the input schema is missing")
 	}
-	if c.OutputSchema == nil {
+	if c.OutputSchema == nil && !c.Foreign {
 		fault("the output schema is missing")
 	}
 	if err := errors.Join(faults...); err != nil {

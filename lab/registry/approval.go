@@ -21,6 +21,11 @@ func approval(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 				Fingerprint string `json:"fingerprint"`
 			}{c.entry.Name, c.result.Trace.Fingerprint}, "This call of %s was not approved.", c.entry.Name)
 		}
+		if c.entry.Precondition {
+			if refusal := c.unchanged(ctx); refusal != nil {
+				return tool.Refuse, refusal
+			}
+		}
 		return tool.Pass, nil
 	case contract.ApprovalBound:
 		if refusal := c.granted(ctx); refusal != nil {
@@ -57,14 +62,11 @@ func (c *Crossing) pending(ctx context.Context) tool.Pending {
 	return p
 }
 
-func (c *Crossing) version(ctx context.Context) (Version, error) {
-	return c.registry.backend.Versions[c.entry.Name](ctx, c.canonical)
-}
-
 // granted looks among the grants that the call brings for one of this very
 // call that still holds. The refusal names the nearest reason.
 func (c *Crossing) granted(ctx context.Context) *tool.Error {
 	digest := contract.CallDigest(c.entry.Name, c.entry.Version, c.canonical)
+	c.excused = false
 	var refusal *tool.Error
 	refuse := func(code tool.Code, message string) {
 		if refusal == nil {
@@ -85,11 +87,11 @@ func (c *Crossing) granted(ctx context.Context) *tool.Error {
 			refuse(tool.ApprovalRequired, "The grant does not hold yet.")
 		case !c.now.Before(g.ExpiresAt):
 			refuse(tool.ApprovalExpired, "The grant has expired.")
-		case !c.reserve(g.ID) && !c.repeats(ctx):
+		case !c.reserve(g.ID) && !c.excuse(ctx):
 			refuse(tool.ApprovalUsed, "The grant was used up by an earlier call.")
-		case !c.current(ctx, g) && !c.repeats(ctx):
+		case !c.current(ctx, g) && !c.excuse(ctx):
 			c.release()
-			refuse(tool.ApprovalStale, "The resource has changed since the call was confirmed.")
+			refuse(tool.ApprovalStale, staleMessage)
 		default:
 			c.expectedVersion = g.ResourceVersion
 			return nil
@@ -104,6 +106,12 @@ func (c *Crossing) granted(ctx context.Context) *tool.Error {
 		refuse(tool.ApprovalRequired, "This call was not granted.")
 	}
 	return refusal
+}
+
+const staleMessage = "The resource has changed since the call was confirmed."
+
+func (c *Crossing) stale(ctx context.Context) *tool.Error {
+	return tool.Refusal(tool.ApprovalStale, c.pending(ctx), staleMessage)
 }
 
 // current reports whether the resource is as it was when the call was shown.
@@ -140,12 +148,28 @@ func (c *Crossing) mayApprove(approver tool.Caller) bool {
 // repeats reports whether this very action has a receipt: its repeat applies
 // nothing, and needs no grant that is still unused.
 func (c *Crossing) repeats(ctx context.Context) bool {
+	known := c.peek(ctx)
+	return known != nil && (known.State == receipt.InProgress || known.Fingerprint == c.result.Trace.Fingerprint)
+}
+
+// excuse lets a call pass as a repeat for which nothing else speaks. Where it
+// turns out to be none, it is held to what it was excused from.
+func (c *Crossing) excuse(ctx context.Context) bool {
+	c.excused = c.excused || c.repeats(ctx)
+	return c.excused
+}
+
+// peek returns what is known of the action of the call, or nil. Of one that the
+// call itself has claimed there is nothing to know.
+func (c *Crossing) peek(ctx context.Context) *receipt.Receipt {
 	if c.entry.IdempotencyKey == "" || c.claim != nil {
-		return false
+		return nil
 	}
 	known, err := c.registry.backend.Receipts.Peek(ctx, c.key(), c.now)
-	return err == nil && known != nil &&
-		(known.State == receipt.InProgress || known.Fingerprint == c.result.Trace.Fingerprint)
+	if err != nil {
+		return nil
+	}
+	return known
 }
 
 // grantBook knows which grants are used up or spoken for.

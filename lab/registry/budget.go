@@ -56,7 +56,7 @@ func budget(_ context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 // used up it returns the refusal, and true.
 func (r *Registry) Unread(ctx context.Context, caller tool.Caller) (tool.Result, bool) {
 	c := newCrossing(r, tool.Call{Caller: caller})
-	defer c.finish()
+	defer c.finish(ctx)
 	for _, control := range r.controls {
 		if control.Name != "budget" {
 			continue

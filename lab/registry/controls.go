@@ -30,7 +30,7 @@ var controls = []Control{
 	{"permission", "May this caller do this kind of thing, to this resource?", "", permission},
 	{"approval", "Was this very call confirmed, by somebody who may, and does that still hold?", "the contract needs no approval", approval},
 	{"rate", "Does the caller make no more calls of the tool than it may?", "the contract names no rate", rate},
-	{"deadline", "Can the call be done in the time that the contract allows?", "", deadline},
+	{"deadline", "Can the call be done in the time that the contract allows, also where it waits for its turn?", "", deadline},
 	{"idempotency", "Was this action done before, with these arguments?", "the contract names no idempotency key", idempotency},
 	{"handler", "Does the work succeed?", "", handler},
 	{"output", "Does the output satisfy the output schema, and is it small enough?", "", output},
@@ -96,31 +96,45 @@ func permission(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 	return tool.Pass, nil
 }
 
-// access asks whether the caller may touch this very resource. Where nobody
-// can say, it may not.
-func (c *Crossing) access(ctx context.Context, named *contract.Resource) *tool.Error {
-	resource := c.argument(named.Argument)
-	access := Forbidden
-	if decide := c.registry.backend.Access[c.entry.Name]; decide != nil {
-		access = decide(ctx, c.call.Caller, named.Argument, resource)
+// access asks whether the caller may touch each of the resources that an argument
+// names. Where nobody can say, it may not.
+func (c *Crossing) access(ctx context.Context, by *contract.Resource) *tool.Error {
+	object, _ := c.arguments.(map[string]any)
+	resources, named := named(object[by.Argument])
+	if !named {
+		return tool.Refusal(tool.ResourceForbidden, struct {
+			Argument string `json:"argument"`
+		}{by.Argument}, "The call names no resource, and a tool may take that for all of them.")
 	}
-	switch {
-	case access == Allowed:
-		return nil
-	case access == Hidden && named.HiddenAs != "":
-		// Word for word what a resource that does not exist is answered with.
-		return tool.Refusal(named.HiddenAs, map[string]string{named.Argument: resource}, "%s", named.HiddenMessage)
+	decide := c.registry.backend.Access[c.entry.Name]
+	for _, resource := range resources {
+		access := Forbidden
+		if decide != nil {
+			access = decide(ctx, c.call.Caller, by.Argument, resource)
+		}
+		switch {
+		case access == Allowed:
+		case access == Hidden && by.HiddenAs != "":
+			// Word for word what a resource that does not exist is answered with.
+			return tool.Refusal(by.HiddenAs, map[string]string{by.Argument: resource}, "%s", by.HiddenMessage)
+		default:
+			return tool.Refusal(tool.ResourceForbidden, map[string]string{by.Argument: resource},
+				"The caller may not do this to the resource.")
+		}
 	}
-	return tool.Refusal(tool.ResourceForbidden, map[string]string{named.Argument: resource},
-		"The caller may not do this to the resource.")
+	return nil
 }
 
-// deadline refuses a read that cannot be done in time. A write that takes too
-// long is begun all the same, and nobody knows then what became of it. On the
+// deadline waits until it is the call's turn, where only so many of the tool may
+// be under way, and refuses a read that cannot be done in time. A write that takes
+// too long is begun all the same, and nobody knows then what became of it. On the
 // wall clock nothing is known before the handler has run, which is then held to
-// the timeout.
+// the timeout; on a simulated one nothing waits.
 func deadline(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 	if !c.registry.simulated() {
+		if refusal := c.takeTurn(ctx); refusal != nil {
+			return tool.Refuse, refusal
+		}
 		return tool.Pass, nil
 	}
 	if latency := c.registry.backend.Latencies[c.entry.Name]; latency != nil {

@@ -31,7 +31,12 @@ type Crossing struct {
 	budgeted        bool          // the budget has the call among those under way
 	entry           *entry        // set by lookup
 	reserved        string        // the grant that approval took for this call
-	expectedVersion string        // of the resource, by the grant
+	expectedVersion string        // of the resource, by the grant or as it was seen
+	worksOn         string        // what a precondition is about, by the last look at it
+	looked          bool          // that look told
+	excused         bool          // approval let it pass as a repeat
+	turn            bool          // it is one of those at work on the tool
+	noting          bool          // it may be changing what it works on, which is still to be noted
 	claim           receipt.Claim // set by idempotency, ended by settle
 	output          json.RawMessage
 	result          tool.Result
@@ -67,9 +72,12 @@ func (c *Crossing) fail(refusal *tool.Error) {
 	c.result.Error = &final
 }
 
-// finish ends the call: its claim, its grant and its place in the budget.
-func (c *Crossing) finish() {
+// finish ends the call: its claim, its grant, its turn and its place in the
+// budget.
+func (c *Crossing) finish(ctx context.Context) {
+	defer c.leave()
 	c.settle()
+	c.note(ctx)
 	if c.entry != nil {
 		// The caller did not wait any longer.
 		c.took = min(c.took, c.entry.Timeout)
@@ -90,6 +98,8 @@ type answer struct {
 // false where the timeout, or ctx, ended first.
 func (c *Crossing) run(ctx context.Context) (answer, bool) {
 	c.result.Trace.HandlerRan = true
+	c.changing()
+	own := ctx
 	if c.claim != nil {
 		ctx = c.claim.Context(ctx)
 	}
@@ -100,7 +110,7 @@ func (c *Crossing) run(ctx context.Context) (answer, bool) {
 			return a, true
 		}
 		if late := c.handOver(); late != nil {
-			late.end(a)
+			late.end(own, a)
 		}
 		return answer{}, false
 	}
@@ -125,7 +135,7 @@ func (c *Crossing) run(ctx context.Context) (answer, bool) {
 			return a, !gaveUp(a)
 		default:
 			if late := c.handOver(); late != nil {
-				go func() { late.end(<-answers) }()
+				go func() { late.end(own, <-answers) }()
 			}
 			return answer{}, false
 		}
@@ -164,23 +174,25 @@ func (c *Crossing) invoke(ctx context.Context) (a answer) {
 	return answer{output, err}
 }
 
-// handOver leaves the claim and the grant to the handler that is still running,
-// so that a repeat waits for what it comes to and never runs beside it. It
-// returns nil where the call holds neither.
+// handOver leaves what the call holds to the handler that is still running: the
+// claim, so that a repeat waits for what it comes to and never runs beside it, the
+// grant, the turn, and what is to be noted. It returns nil where it holds nothing.
 func (c *Crossing) handOver() *Crossing {
-	if c.claim == nil && c.reserved == "" {
+	if c.claim == nil && c.reserved == "" && !c.turn && !c.noting {
 		return nil
 	}
 	late := &Crossing{registry: c.registry, call: c.call, now: c.now, took: c.took, arguments: c.arguments,
-		canonical: c.canonical, entry: c.entry, claim: c.claim, reserved: c.reserved, outcome: tool.NotApplied}
+		canonical: c.canonical, entry: c.entry, claim: c.claim, reserved: c.reserved, turn: c.turn, noting: c.noting, worksOn: c.worksOn, outcome: tool.NotApplied}
 	late.result.Trace.Fingerprint = c.result.Trace.Fingerprint
-	c.claim, c.reserved = nil, ""
+	c.claim, c.reserved, c.turn, c.noting = nil, "", false, false
 	return late
 }
 
 // end does for a late answer what the handler and output controls do for one in
 // time.
-func (c *Crossing) end(a answer) {
+func (c *Crossing) end(ctx context.Context, a answer) {
+	defer c.leave()
+	defer c.note(ctx)
 	defer c.settle()
 	defer c.contain()
 	refusal := c.accept(a)

@@ -40,12 +40,8 @@ func idempotency(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 			return tool.Refuse, c.unclaimed(ctx, err)
 		case known == nil:
 			c.claim = claim
-			// The approval control may have let the call pass as the repeat of
-			// another, which has not applied anything after all.
-			if c.entry.Approval == contract.ApprovalBound && c.reserved == "" && c.met("approval") {
-				if refusal := c.granted(ctx); refusal != nil {
-					return tool.Refuse, refusal
-				}
+			if refusal := c.nowFirst(ctx); refusal != nil {
+				return tool.Refuse, refusal
 			}
 			return tool.Pass, nil
 		case known.Fingerprint != c.result.Trace.Fingerprint:
@@ -73,6 +69,23 @@ func idempotency(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 		c.result.Error = copyOf(known.Error)
 		return tool.Replay, nil
 	}
+}
+
+// nowFirst holds a call that earlier controls let pass as the repeat of another
+// to what they ask of a first one: that other has not applied anything after all.
+func (c *Crossing) nowFirst(ctx context.Context) *tool.Error {
+	if c.lacksTurn() {
+		return c.noTurn(ctx)
+	}
+	if !c.excused || !c.met("approval") {
+		return nil
+	}
+	c.excused = false
+	if c.entry.Approval == contract.ApprovalBound {
+		c.release()
+		return c.granted(ctx)
+	}
+	return c.unchanged(ctx)
 }
 
 // unclaimed is the refusal of a call whose claim was not granted.
@@ -125,9 +138,13 @@ func (c *Crossing) reconcile(ctx context.Context, seen receipt.Receipt) (settled
 		r := c.receipt(receipt.Applied)
 		// An answer that was found is held to the contract like any other.
 		c.output = bytes.Clone(output)
-		if refusal := c.checkOutput(); refusal != nil {
-			refusal.Outcome = tool.Applied
-			r.Error = refusal
+		if output == nil {
+			r.Error = tool.Refusal(tool.AnswerLost, c.keyed(), "The action was applied, and its answer was lost.")
+		} else {
+			r.Error = c.checkOutput()
+		}
+		if r.Error != nil {
+			r.Error.Outcome = tool.Applied
 		} else {
 			r.Output = c.output
 		}

@@ -52,7 +52,7 @@ const (
 )
 
 // Version is what a call works on, and the state that it is in. Two tools that
-// work on the same name it alike.
+// work on the same name it alike: what a session has seen of it counts for both.
 type Version struct{ Of, Is string }
 
 // Attempt is an action of unknown outcome.
@@ -64,7 +64,7 @@ type Attempt struct {
 
 // Reconcile finds out whether an action of unknown outcome was applied, by what
 // the backend itself shows. Where it was, output is the answer it would have
-// had.
+// had, or nil where that cannot be told: its repeat is then told [tool.AnswerLost].
 type Reconcile func(ctx context.Context, attempt Attempt) (output json.RawMessage, applied bool, err error)
 
 // Backend is what stands behind the contracts of a registry. Only Handlers must
@@ -94,7 +94,8 @@ type Backend struct {
 	// Controls replaces the controls that calls meet; nil stands for all.
 	Controls []Control
 	// RedactionKey keys the digests that stand for secrets; nil stands for a
-	// random one.
+	// random one. With one that is empty and not nil no digest stands there: what
+	// few values a secret can have could be tried under a key that others know.
 	RedactionKey []byte
 	// OnFault, where set, is told why a handler failed in a way that the
 	// caller is not told: an undeclared error, or a panic with its stack. It
@@ -131,7 +132,7 @@ type Catalog struct {
 
 type entry struct {
 	contract.Contract
-	input, output *schema.Schema
+	input, output *schema.Schema  // output is nil where somebody else's tool says nothing of it
 	secrets       map[string]bool // fields to redact, by name
 }
 
@@ -166,41 +167,34 @@ func compile(c contract.Contract) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	input, err := schema.Compile(c.InputSchema)
+	compiled := schema.Compile
+	if c.Foreign {
+		compiled = func(document []byte) (*schema.Schema, error) {
+			return schema.CompileForeign(document, schema.Draft202012)
+		}
+	}
+	input, err := compiled(c.InputSchema)
 	if err != nil {
 		return nil, fmt.Errorf("contract of tool %q: input schema: %w", c.Name, err)
 	}
-	named := []string{c.IdempotencyKey}
-	for _, r := range c.Resources {
-		named = append(named, r.Argument)
+	if c.IdempotencyKey != "" && kindOf(&c, c.IdempotencyKey) != text {
+		return nil, fmt.Errorf("contract of tool %q: the input schema does not require %q to be a string, which names an action", c.Name, c.IdempotencyKey)
 	}
-	for _, argument := range named {
-		if argument != "" && !alwaysText(c.InputSchema, argument) {
-			return nil, fmt.Errorf("contract of tool %q: the input schema does not require %q to be a string, which names an action or a resource", c.Name, argument)
+	for _, r := range c.Resources {
+		if kindOf(&c, r.Argument) == unsure {
+			return nil, fmt.Errorf("contract of tool %q: the input schema does not require %q to be a string or a list of strings, which names a resource", c.Name, r.Argument)
 		}
 	}
-	output, err := schema.Compile(c.OutputSchema)
-	if err != nil {
-		return nil, fmt.Errorf("contract of tool %q: output schema: %w", c.Name, err)
+	var output *schema.Schema
+	if c.OutputSchema != nil {
+		if output, err = compiled(c.OutputSchema); err != nil {
+			return nil, fmt.Errorf("contract of tool %q: output schema: %w", c.Name, err)
+		}
 	}
 	return &entry{complete, input, output, secretFields(complete.Output)}, nil
 }
 
 func byName(a, b tool.Definition) int { return cmp.Compare(a.Name, b.Name) }
-
-// alwaysText reports whether every instance of a schema has a string of this
-// name, as its own keywords say.
-func alwaysText(document json.RawMessage, name string) bool {
-	var s struct {
-		Properties map[string]struct {
-			Type any `json:"type"`
-		} `json:"properties"`
-		Required []string `json:"required"`
-		Type     any      `json:"type"`
-	}
-	return json.Unmarshal(document, &s) == nil && s.Type == "object" &&
-		slices.Contains(s.Required, name) && s.Properties[name].Type == "string"
-}
 
 // Definitions lists every tool of the catalog that is not retired, sorted by
 // name.
@@ -243,6 +237,8 @@ type Registry struct {
 	spent    spending
 	grants   grantBook
 	buckets  buckets
+	turns    turns
+	seen     sightings
 }
 
 // New puts a catalog before a backend. It is an error if the two do not name
@@ -287,22 +283,24 @@ func (r *Registry) simulated() bool {
 // SetBudget sets what the session may use up; it comes before the first call.
 func (r *Registry) SetBudget(budget tool.Budget) { r.backend.Budget = budget }
 
-// Reset forgets what the registry knows of calls: budgets, used grants and
-// rates. No call may be under way. The backend and its receipts are their
+// Reset forgets what the registry knows of calls: budgets, used grants, rates and
+// the versions that were seen. No call may be under way. The backend and its receipts are their
 // owner's to reset.
 func (r *Registry) Reset() {
 	r.spent.reset()
 	r.grants.reset()
 	r.buckets.reset()
+	r.seen.reset()
 }
 
 // Call takes one call through the controls. It does not panic, whatever the
 // handler does, and does not wait for it past the end of ctx or the tool's
-// timeout; the other functions of the backend are waited for.
+// timeout, which holds for the wait for a turn and for the same action too; the
+// other functions of the backend are waited for.
 func (r *Registry) Call(ctx context.Context, call tool.Call) tool.Result {
 	c := newCrossing(r, call)
 	r.cross(ctx, c)
-	c.finish()
+	c.finish(ctx)
 	return c.result
 }
 

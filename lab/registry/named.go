@@ -1,0 +1,196 @@
+package registry
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"agentlab/lab/contract"
+	"agentlab/lab/jsonvalue"
+)
+
+// kind is what a schema is sure to say of an argument.
+type kind int
+
+const (
+	unsure kind = iota // anything may stand there, or nothing
+	text               // always a string
+	texts              // always a list of strings
+)
+
+// kindOf tells what every instance of a schema has as the argument of this name.
+// It believes what the schema says by itself, in its allOf and behind local
+// references; all else that a schema may say leaves it unsure, which is careful
+// and not wrong.
+func kindOf(c *contract.Contract, name string) kind {
+	root, err := jsonvalue.Decode(c.InputSchema)
+	if err != nil {
+		return unsure
+	}
+	r := reader{root: root, refAlone: !c.Foreign}
+	if object, ok := root.(map[string]any); ok {
+		if dialect, ok := object["$schema"].(string); ok {
+			r.refAlone = strings.Contains(dialect, "json-schema.org/draft-0")
+		}
+	}
+	whole := r.all(root)
+	if !whole.are("object") || !whole.require(name) {
+		return unsure
+	}
+	argument := r.below(whole, func(s map[string]any) any {
+		properties, _ := s["properties"].(map[string]any)
+		return properties[name]
+	})
+	switch {
+	case argument.are("string"):
+		return text
+	case argument.are("array") && r.below(argument, items).are("string"):
+		return texts
+	}
+	return unsure
+}
+
+// items is the schema of every item of a list. One that is of some of them only
+// says nothing of the others.
+func items(s map[string]any) any {
+	if s["prefixItems"] != nil {
+		return nil
+	}
+	return s["items"]
+}
+
+// reader finds what a document says of one place. All that it finds holds at once.
+type reader struct {
+	root     any
+	refAlone bool // a reference makes nothing of the keywords beside it
+	steps    int
+}
+
+// maxSteps bounds the way through references that lead back.
+const maxSteps = 1000
+
+// conjuncts are schemas that all hold of one value.
+type conjuncts []map[string]any
+
+func (r *reader) all(schema any) conjuncts { return r.add(nil, schema) }
+
+func (r *reader) below(of conjuncts, part func(map[string]any) any) (found conjuncts) {
+	for _, s := range of {
+		found = r.add(found, part(s))
+	}
+	return found
+}
+
+func (r *reader) add(found conjuncts, schema any) conjuncts {
+	s, ok := schema.(map[string]any)
+	if r.steps++; !ok || r.steps > maxSteps {
+		return found
+	}
+	if ref, refers := s["$ref"]; refers {
+		found = r.add(found, r.target(ref))
+		if r.refAlone {
+			return found
+		}
+	}
+	found = append(found, s)
+	parts, _ := s["allOf"].([]any)
+	for _, part := range parts {
+		found = r.add(found, part)
+	}
+	return found
+}
+
+// target is what a reference within the document leads to, or nil. Identities
+// below the root would give the pointer another meaning: then it is not followed.
+func (r *reader) target(ref any) any {
+	word, _ := ref.(string)
+	pointer, local := strings.CutPrefix(word, "#")
+	if !local || identified(r.root, true) {
+		return nil
+	}
+	pointer, err := url.PathUnescape(pointer)
+	if err != nil {
+		return nil
+	}
+	at := r.root
+	if pointer == "" {
+		return at
+	}
+	for i, token := range strings.Split(pointer, "/") {
+		if i == 0 {
+			if token != "" {
+				return nil // an anchor
+			}
+			continue
+		}
+		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+		switch v := at.(type) {
+		case map[string]any:
+			at = v[token]
+		case []any:
+			index, err := strconv.Atoi(token)
+			if err != nil || index < 0 || index >= len(v) {
+				return nil
+			}
+			at = v[index]
+		default:
+			return nil
+		}
+	}
+	return at
+}
+
+// identified reports whether any schema of a document but its root has an identity
+// of its own. An example in it may only look like one, which is careful.
+func identified(value any, root bool) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		_, is := v["$id"].(string)
+		_, was := v["id"].(string) // in draft-04
+		if (is || was) && !root {
+			return true
+		}
+		for _, member := range v {
+			if identified(member, false) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, func(item any) bool { return identified(item, false) })
+	}
+	return false
+}
+
+// are reports whether the value is of this type by what is said of it.
+func (c conjuncts) are(kind string) bool {
+	return slices.ContainsFunc(c, func(s map[string]any) bool {
+		one, _ := s["type"].([]any)
+		return s["type"] == kind || len(one) == 1 && one[0] == kind
+	})
+}
+
+func (c conjuncts) require(name string) bool {
+	return slices.ContainsFunc(c, func(s map[string]any) bool {
+		names, _ := s["required"].([]any)
+		return slices.Contains(names, any(name))
+	})
+}
+
+// named returns the strings of an argument that is one, or a list of them. The
+// second value is false where it is neither, or an empty list.
+func named(value any) (all []string, ok bool) {
+	switch v := value.(type) {
+	case string:
+		return []string{v}, true
+	case []any:
+		for _, item := range v {
+			word, ok := item.(string)
+			if !ok {
+				return nil, false
+			}
+			all = append(all, word)
+		}
+	}
+	return all, len(all) > 0
+}
