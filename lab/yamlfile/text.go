@@ -3,7 +3,6 @@ package yamlfile
 import (
 	"fmt"
 	"strings"
-	"time"
 )
 
 // Text reads a string and expands its variables.
@@ -48,35 +47,4 @@ func (r *Reader) expand(p Place, sandbox SandboxUse) (string, bool) {
 		return "", false
 	}
 	return text, len(wrong) == 0
-}
-
-// Version reads the version of a format, of which there is one so far.
-func (r *Reader) Version(p Place) {
-	if !r.Plain(p) {
-		return
-	}
-	var version float64
-	if p.Kind() != Number || p.node.Decode(&version) != nil || version != 1 {
-		r.Fault(p, "must be 1, the version of the format, as a number")
-	}
-}
-
-// Duration reads a duration within bounds. The words name these, as in "from 1ms
-// to 10m, such as 10s".
-func (r *Reader) Duration(p Place, least, most time.Duration, words string) (time.Duration, bool) {
-	want := "must be a duration with its unit, " + words
-	if p.Kind() == Number {
-		r.Fault(p, want)
-		return 0, false
-	}
-	text, ok := r.Text(p, WithoutSandbox)
-	if !ok {
-		return 0, false
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < least || d > most {
-		r.Fault(p, want)
-		return 0, false
-	}
-	return d, true
 }
