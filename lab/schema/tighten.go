@@ -29,7 +29,7 @@ import (
 // The result is without white space, in the upstream's order of keys, with new
 // ones at the end and numbers as they were written.
 func Tighten(upstream, with json.RawMessage) (json.RawMessage, error) {
-	if _, err := CompileForeign(upstream, Draft202012); err != nil {
+	if _, err := read(upstream); err != nil {
 		return nil, err
 	}
 	under, err := inspect(parse(upstream))

@@ -99,6 +99,9 @@ func (g *generator) upstream() any {
 	if !ok {
 		return root
 	}
+	if g.dialect&modern != 0 && rapid.IntRange(0, 4).Draw(g.rt, "left") == 0 {
+		o[some(g.rt, "unevaluatedProperties", "unevaluatedItems")] = some[any](g.rt, false, object{"type": "integer"})
+	}
 	o["definitions"] = object{"a": g.schema(2, true), "b": g.schema(1, true)}
 	for uri, d := range metaSchemas { // one of each
 		if d == g.dialect {
@@ -120,6 +123,20 @@ func (g *generator) schema(depth int, upstream bool) any {
 		g.keyword(out, depth, upstream)
 	}
 	return out
+}
+
+// meets are keywords that say something of what another says something of.
+var meets = map[string][]string{
+	"additionalProperties":  {"properties", "patternProperties"},
+	"patternProperties":     {"properties", "additionalProperties"},
+	"unevaluatedProperties": {"properties", "patternProperties", "additionalProperties", "allOf", "dependentSchemas"},
+	"unevaluatedItems":      {"items", "prefixItems", "contains", "anyOf"},
+	"items":                 {"prefixItems", "additionalItems"},
+	"prefixItems":           {"items"},
+	"enum":                  {"const"},
+	"type":                  {"enum"},
+	"minimum":               {"exclusiveMinimum"},
+	"exclusiveMaximum":      {"maximum"},
 }
 
 // with are keywords that are often tighter.
@@ -144,12 +161,19 @@ func (g *generator) with(upstream any, depth int) any {
 	for range rapid.IntRange(0, 2).Draw(g.rt, "keywords") {
 		g.keyword(out, min(depth, 1), false)
 	}
+	// What meets a keyword of the upstream is what can go wrong.
+	for _, name := range sortedKeys(under) {
+		for _, name := range append(meets[name], name) {
+			if k := allowed[g.dialect][name]; k != nil && !k.structural() && out[name] == nil && (depth > 0 || k.use == nowhere) && rapid.IntRange(0, 3).Draw(g.rt, "meets") == 0 {
+				g.named(out, name, min(depth, 1), false)
+			}
+		}
+	}
 	return out
 }
 
 func (g *generator) keyword(out object, depth int, upstream bool) {
-	rt, d := g.rt, g.dialect
-	below := func() any { return g.schema(depth-1, upstream) }
+	d := g.dialect
 	var choices []string
 	for _, k := range keywords {
 		if k.dialects&d == 0 || k.structural() || k.name == "format" || depth == 0 && k.use != nowhere || k.annotation && k.name != "title" {
@@ -160,9 +184,14 @@ func (g *generator) keyword(out object, depth int, upstream bool) {
 			choices = append(choices, k.name, k.name)
 		}
 	}
+	g.named(out, some(g.rt, choices...), depth, upstream)
+}
+
+func (g *generator) named(out object, name string, depth int, upstream bool) {
+	rt := g.rt
+	below := func() any { return g.schema(depth-1, upstream) }
 	small := func() json.Number { return json.Number(some(rt, "0", "1", "1.0", "2")) }
-	name := some(rt, choices...)
-	row := allowed[d][name]
+	row := allowed[g.dialect][name]
 	switch row.shape {
 	case text:
 		out[name] = "a"

@@ -258,10 +258,8 @@ func (s *spot) required(value *ordered) error {
 			continue
 		}
 		text, _ := name.value().(string)
-		if s.over.get("properties").get(text) == nil {
-			if err := s.unnamed(text, "required", strconv.Itoa(i)); err != nil {
-				return err
-			}
+		if err := s.unnamed(text, "required", strconv.Itoa(i)); err != nil {
+			return err
 		}
 		laid = laid.and(name)
 	}
