@@ -14,7 +14,11 @@
 //
 // A surface over a server outside ([tool.Foreign], with sessions that are
 // [tool.Observed]) can be lost at any time. What it was to be used for could not
-// run: it is counted, fails the gate, and is no grade.
+// run: it is counted, fails the gate, and is no grade. What a case stages is left
+// out there, but for proposals that start together: those really do. Where the
+// lab's own controls stand before the server ([tool.Supervised] too), the budget,
+// the approvals and the recovery hold as well, on the real clock: nothing waits for
+// the time of a proposal, and nothing is made to go wrong.
 //
 // The package writes nothing and knows no report; it claims nothing about a
 // model, because none is called.
