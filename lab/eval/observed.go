@@ -232,5 +232,9 @@ func wait(ctx context.Context, duration time.Duration) error {
 	}
 }
 
+// governed reports whether the lab's own controls decided on a call to a backend
+// that is not its own.
+func (s *Step) governed() bool { return s.Observed() && len(s.Trace.Decisions) > 0 }
+
 // Observed reports whether the step was made on a backend that is looked at.
 func (s *Step) Observed() bool { return s.Effects != nil }

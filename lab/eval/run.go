@@ -29,6 +29,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -83,6 +84,12 @@ func (r *Run) Ran() bool { return r.Unavailable == nil && r.Case.Todo == "" }
 
 // Observed reports whether the backend was looked at, and is not the lab's own.
 func (r *Run) Observed() bool { return len(r.Steps) > 0 && r.Steps[0].Observed() }
+
+// Governed reports whether the lab's own controls stood before a backend that is
+// not its own, as the traces show.
+func (r *Run) Governed() bool {
+	return slices.ContainsFunc(r.Steps, func(s Step) bool { return s.governed() })
+}
 
 // Last returns the step that the graders judge.
 func (r *Run) Last() *Step { return &r.Steps[len(r.Steps)-1] }
