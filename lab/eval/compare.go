@@ -11,6 +11,7 @@ import (
 type Summary struct {
 	Strategy    string
 	Foreign     bool // the surface stands before a server that is not the lab's own
+	Governed    bool // and the lab's own controls before that, as some trace shows
 	Blind       bool // nobody looks at what it changes: the side effects say nothing
 	TotalCases  int  // that ran to their end, and so passed or failed
 	PassedCases int
@@ -56,6 +57,7 @@ func (s *Summary) count(run *Run) {
 		return
 	}
 	s.TotalCases++
+	s.Governed = s.Governed || run.Governed()
 	if run.Passed {
 		s.PassedCases++
 	}
@@ -86,6 +88,7 @@ func actionable(e *tool.Error) bool {
 
 // add adds the counts of another summary of the same surface.
 func (s *Summary) add(o Summary) {
+	s.Governed = s.Governed || o.Governed
 	s.TotalCases += o.TotalCases
 	s.PassedCases += o.PassedCases
 	s.CouldNotRun += o.CouldNotRun

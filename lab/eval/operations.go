@@ -101,7 +101,7 @@ func (o *Operations) countResult(r *tool.Result) {
 		return
 	}
 	switch {
-	case r.Reply != nil && r.Reply.IsError:
+	case toldByTool(r):
 		o.ToolFailures++
 	case r.Error.Category == tool.Protocol:
 		o.ProtocolErrors++
@@ -115,6 +115,20 @@ func (o *Operations) countResult(r *tool.Result) {
 	if control := r.Trace.RefusedBy(); control != "" {
 		o.refused(Refusals{control, 1, len(r.Trace.Decisions) - 1})
 	}
+}
+
+// toldByTool reports whether a server said of a call that its tool failed. Where
+// the lab's own controls stand before the server, most failures are theirs.
+func toldByTool(r *tool.Result) bool {
+	switch {
+	case r.Reply == nil || !r.Reply.IsError:
+		return false
+	case len(r.Trace.Decisions) == 0:
+		return true
+	}
+	handler, _ := tool.Lookup(tool.HandlerFailed)
+	return r.Trace.RefusedBy() == handler.Control && r.Error.Category != tool.Protocol &&
+		r.Error.Code != tool.OutcomeUnknown && r.Error.Code != tool.ToolTimeout
 }
 
 func (o *Operations) refused(by Refusals) {

@@ -14,7 +14,11 @@
 //
 // A surface over a server outside ([tool.Foreign], with sessions that are
 // [tool.Observed]) can be lost at any time. What it was to be used for could not
-// run: it is counted, fails the gate, and is no grade.
+// run: it is counted, fails the gate, and is no grade. What a case stages is left
+// out there, but for proposals that start together: those really do. Where the
+// lab's own controls stand before the server ([tool.Supervised] too), the budget,
+// the approvals and the recovery hold as well, on the real clock: nothing waits for
+// the time of a proposal, and nothing is made to go wrong.
 //
 // The package writes nothing and knows no report; it claims nothing about a
 // model, because none is called.
@@ -25,6 +29,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -79,6 +84,12 @@ func (r *Run) Ran() bool { return r.Unavailable == nil && r.Case.Todo == "" }
 
 // Observed reports whether the backend was looked at, and is not the lab's own.
 func (r *Run) Observed() bool { return len(r.Steps) > 0 && r.Steps[0].Observed() }
+
+// Governed reports whether the lab's own controls stood before a backend that is
+// not its own, as the traces show.
+func (r *Run) Governed() bool {
+	return slices.ContainsFunc(r.Steps, func(s Step) bool { return s.governed() })
+}
 
 // Last returns the step that the graders judge.
 func (r *Run) Last() *Step { return &r.Steps[len(r.Steps)-1] }

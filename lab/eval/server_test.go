@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"agentlab/lab/tool"
 )
@@ -23,6 +25,7 @@ type server struct {
 	fail   map[string]error // by phase
 
 	opened, closed, called, observed atomic.Int64
+	apart                            atomic.Bool // calls that wait for each other were not made together
 }
 
 func (s *server) Name() string            { return s.name }
@@ -55,11 +58,14 @@ func (s *server) Open(context.Context) (tool.Session, error) {
 		return nil, err
 	}
 	s.opened.Add(1)
-	return &connection{server: s}, nil
+	return &connection{server: s, all: make(chan struct{})}, nil
 }
 
 type connection struct {
 	server  *server
+	all     chan struct{} // closed when as many calls are under way as one waits for
+	mu      sync.Mutex
+	waiting int
 	lost    error
 	blind   bool
 	changed []tool.Effect
@@ -73,6 +79,10 @@ type order struct {
 	Blind bool // so that nobody can look at it any more
 	Fail  bool
 	Late  int // so many entries, after the answer
+	// Together waits until so many calls that do are under way.
+	Together int
+	Answer   string
+	Panic    bool
 }
 
 func (c *connection) Call(_ context.Context, call tool.Call) tool.Result {
@@ -82,13 +92,21 @@ func (c *connection) Call(_ context.Context, call tool.Call) tool.Result {
 	if err := json.Unmarshal(call.Proposal.Arguments, &o); err != nil {
 		panic(err)
 	}
+	if o.Panic {
+		panic("a bug")
+	}
+	if o.Together > 0 {
+		c.meet(o.Together)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for i := range o.Write {
 		c.changed = append(c.changed, tool.Effect{Resource: fmt.Sprintf("file-%d", i), Change: tool.Added, After: int64(i)})
 	}
 	for i := range o.Late {
 		c.late = append(c.late, tool.Effect{Resource: fmt.Sprintf("late-%d", i), Change: tool.Added})
 	}
-	c.blind = o.Blind
+	c.blind = c.blind || o.Blind
 	switch {
 	case o.Die:
 		c.lost = c.server.gone("the server ended in the middle of a call")
@@ -97,7 +115,23 @@ func (c *connection) Call(_ context.Context, call tool.Call) tool.Result {
 		return tool.Result{Error: &tool.Error{Code: tool.ToolFailed, Category: tool.Uncategorised},
 			Reply: &tool.Reply{IsError: true, Texts: []string{"no"}, Bytes: 2}}
 	}
+	if o.Answer != "" {
+		return tool.Result{Output: json.RawMessage(`{"answer":"` + o.Answer + `"}`), Reply: &tool.Reply{Bytes: 15}}
+	}
 	return tool.Result{Output: json.RawMessage(`{"content": []}`), Reply: &tool.Reply{Bytes: 15}}
+}
+
+func (c *connection) meet(count int) {
+	c.mu.Lock()
+	if c.waiting++; c.waiting == count {
+		close(c.all)
+	}
+	c.mu.Unlock()
+	select {
+	case <-c.all:
+	case <-time.After(10 * time.Second): // they are not made at the same time
+		c.server.apart.Store(true)
+	}
 }
 
 // Effects is what nobody asks: the changes are found by looking.
@@ -108,6 +142,8 @@ func (c *connection) Observe(context.Context) ([]tool.Effect, error) {
 	if err := c.server.phase("observe"); err != nil {
 		return nil, err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.blind {
 		return nil, c.server.gone("the probe could not read the folder")
 	}
@@ -127,6 +163,8 @@ func (c *connection) Lost() error {
 	if err := c.server.phase("lost"); err != nil {
 		return err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.lost
 }
 

@@ -6,17 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"agentlab/lab/dataset"
 	"agentlab/lab/proposal"
 	"agentlab/lab/tool"
 )
-
-// maxAttempts is how often the harness makes one call, whatever a session
-// advises.
-const maxAttempts = 10
 
 // caller is who makes a proposal of a case.
 func caller(c *dataset.Case, p *dataset.Proposal) tool.Caller {
@@ -112,31 +107,15 @@ func (e event) compare(o event) int {
 // timeline plays a case on the simulated clock of a session: whatever is to
 // happen, in the order of its time.
 type timeline struct {
-	session   tool.Staged
-	run       *Run
-	proposals []dataset.Proposal
-	read      []tool.Proposal
-	refused   []*tool.Error // why a proposal could not be read, or nil
-	start     time.Time     // of the session's clock
-	grants    []tool.Grant
-	effects   int
-	pending   []event // in their order
+	arranged
+	session tool.Staged
+	run     *Run
+	effects int
+	pending []event // in their order
 }
 
 func stage(ctx context.Context, session tool.Staged, run *Run, proposals []dataset.Proposal) error {
-	t := timeline{
-		session:   session,
-		run:       run,
-		proposals: proposals,
-		read:      make([]tool.Proposal, len(proposals)),
-		refused:   make([]*tool.Error, len(proposals)),
-		start:     session.Now(),
-		effects:   session.Effects(),
-	}
-	for i := range proposals {
-		t.read[i], t.refused[i] = read(&proposals[i])
-	}
-	session.Arrange(run.Case.Stage.Budget)
+	t := timeline{arranged: arrange(session, run.Case, proposals), session: session, run: run, effects: session.Effects()}
 	t.plan()
 	for len(t.pending) > 0 {
 		first := t.pending[0]
@@ -185,54 +164,12 @@ func (t *timeline) enter(e event) {
 	t.pending = slices.Insert(t.pending, i, e)
 }
 
-func (t *timeline) call(index int) tool.Call {
-	return tool.Call{
-		Proposal: t.read[index],
-		Caller:   caller(t.run.Case, &t.proposals[index]),
-		Approved: t.run.Case.Approved,
-		Grants:   slices.Clone(t.grants),
-	}
-}
-
-// approve shows a call to its approver, who confirms what is seen. A call that
-// cannot be shown is not confirmed.
-func (t *timeline) approve(ctx context.Context, index int) {
-	a := &t.run.Case.Stage.Approvals[index]
-	var call tool.Call
-	switch {
-	case a.Call != nil:
-		call = tool.Call{Proposal: *a.Call, Caller: caller(t.run.Case, nil)}
-	case t.refused[a.Proposal] != nil:
-		return
-	default:
-		call = t.call(a.Proposal)
-		call.Grants = nil
-	}
-	shown, refusal := t.session.Pending(ctx, call)
-	if refusal != nil {
-		return
-	}
-	t.grants = append(t.grants, tool.Grant{
-		ID:              "grant-" + strconv.Itoa(index+1),
-		Digest:          shown.Digest,
-		Approver:        a.Approver,
-		IssuedAt:        t.start.Add(a.IssuedAt),
-		ExpiresAt:       t.start.Add(a.ExpiresAt),
-		ResourceVersion: shown.ResourceVersion,
-	})
-}
-
 // attempt makes a call, and enters what follows from it: the next attempt, or
 // the next proposal.
 func (t *timeline) attempt(ctx context.Context, e event) {
 	step := &t.run.Steps[e.index]
-	if refusal := t.refused[e.index]; refusal != nil {
-		if result, over := t.session.Unread(ctx, caller(t.run.Case, &t.proposals[e.index])); over {
-			settle(&result)
-			step.Result = result
-		} else {
-			*step = malformedStep(refusal)
-		}
+	if t.refused[e.index] != nil {
+		*step = t.unread(ctx, e.index)
 		t.ended(e.index, e.at)
 		return
 	}
@@ -250,9 +187,9 @@ func (t *timeline) attempt(ctx context.Context, e event) {
 		t.ended(e.index, end)
 		return
 	}
-	next := t.next(call, result, e.attempts+1)
+	next, again := t.next(call, result, e.attempts+1)
 	step.Attempts = append(step.Attempts, Attempt{result, next})
-	if next.Action == tool.Retry || next.Action == tool.LookUpReceipt {
+	if again {
 		t.enter(event{end + next.Wait, true, e.index, e.attempts + 1})
 		return
 	}
@@ -265,19 +202,6 @@ func (t *timeline) make(ctx context.Context, call tool.Call, e event) tool.Resul
 		return t.session.CallWith(ctx, call, setting.Fault)
 	}
 	return t.session.Call(ctx, call)
-}
-
-// next is what is done after so many attempts.
-func (t *timeline) next(call tool.Call, result tool.Result, attempts int) tool.NextStep {
-	if result.OK() {
-		return tool.NextStep{Action: tool.Proceed, Reason: "the call succeeded"}
-	}
-	next := t.session.Next(call, result, attempts)
-	next.Wait = max(next.Wait, 0)
-	if attempts >= maxAttempts && (next.Action == tool.Retry || next.Action == tool.LookUpReceipt) {
-		return tool.NextStep{Action: tool.Stop, Reason: fmt.Sprintf("the harness makes no more than %d attempts", maxAttempts)}
-	}
-	return next
 }
 
 // ended enters the next proposal, where it has no time of its own.

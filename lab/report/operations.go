@@ -54,7 +54,7 @@ type operationRow struct {
 
 // operationRows are none where no case was staged and no surface is foreign.
 // Rows of what only one kind of surface can do are left out where there is none
-// of that kind.
+// of that kind: one before which the lab's own controls stand can do both.
 func operationRows(c *eval.Comparison) []operationRow {
 	if c.Candidate.Operations == nil {
 		return nil
@@ -63,7 +63,7 @@ func operationRows(c *eval.Comparison) []operationRow {
 	own := false
 	for _, s := range c.Summaries() {
 		all = append(all, s.Operations)
-		own = own || !s.Foreign
+		own = own || !s.Foreign || s.Governed
 	}
 	row := func(name string, of func(*eval.Operations) string) operationRow {
 		r := operationRow{name: name}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,12 +20,21 @@ import (
 // outsideRun is a hostile run on a server outside, of a case that stages
 // something, of which such a server knows nothing.
 func outsideRun(s string) *eval.Run {
+	run := governedRun(s)
+	for i := range run.Steps {
+		run.Steps[i].Trace.Decisions, run.Steps[i].Attempts = nil, nil
+	}
+	run.Steps[0].ReplacedBy, run.Steps[0].Took = "", 0
+	return run
+}
+
+// governedRun is the same with the lab's own controls before the server.
+func governedRun(s string) *eval.Run {
 	run := stagedRun(s)
 	run.State, run.Receipts = nil, nil
 	valid := len(s)%2 == 0
 	for i := range run.Steps {
 		step := &run.Steps[i]
-		step.Took, step.ReplacedBy, step.Attempts = 0, "", nil
 		step.Effects = []tool.Effect{}
 		step.Reply = &tool.Reply{IsError: !step.OK(), Texts: []string{s}, Bytes: len(s)}
 		step.Trace.ListChanged = i == 1
@@ -41,7 +51,7 @@ var markup = []string{
 }
 
 func TestFailuresMarkdownOfServersShowsHostileTextsAsTexts(t *testing.T) {
-	for _, s := range hostile {
+	for i, s := range append(slices.Clone(hostile), hostile...) {
 		dir := t.TempDir()
 		set, err := Create(dir)
 		if err != nil {
@@ -50,6 +60,9 @@ func TestFailuresMarkdownOfServersShowsHostileTextsAsTexts(t *testing.T) {
 		page := set.NewPage()
 		failed := outsideRun(s)
 		lost := &eval.Run{Strategy: s, Case: failed.Case, Unavailable: &tool.Unavailable{Surface: s, Reason: s, Detail: "a detail"}}
+		if i >= len(hostile) {
+			failed = governedRun(s)
+		}
 		page.Add(&eval.Pair{Case: failed.Case, Baseline: failed, Candidate: *lost})
 		if err := set.Deliver(page); err != nil {
 			t.Fatal(err)
@@ -138,6 +151,13 @@ func TestRowsOfServers(t *testing.T) {
 	passed.Passed, passed.Steps = true, passed.Steps[:1]
 	lost := &eval.Run{Case: failed.Case, Unavailable: new(tool.Unavailable)}
 	long := outsideRun(strings.Repeat("é", 100))
+	refused, late := governedRun("code \x1b"), governedRun("code \x1b")
+	late.Last().Trace.HandlerRan = true
+	malformed := governedRun("code \x1b")
+	malformed.Last().Trace.Decisions = nil
+	replayed := governedRun("x")
+	replayed.Passed, replayed.Steps = true, replayed.Steps[:1]
+	replayed.Last().Trace.Decisions[1] = tool.Decision{Control: "idempotency", Verdict: tool.Replay}
 	for _, test := range []struct {
 		run           *eval.Run
 		verdict, stop string
@@ -146,6 +166,10 @@ func TestRowsOfServers(t *testing.T) {
 		{passed, "pass", "-"},
 		{lost, "could not run", "-"},
 		{long, "FAIL: error_code", strings.Repeat("é", 30) + "…"},
+		{refused, "FAIL: error_code", "lookup"},
+		{late, "FAIL: error_code", "lookup (code \x1b)"},
+		{malformed, "FAIL: error_code", "code \x1b"},
+		{replayed, "pass", "idempotency (replay)"},
 	} {
 		row := newRow(&eval.Pair{Case: test.run.Case, Candidate: *test.run})
 		if diff := cmp.Diff(Row{Case: test.run.Case.ID, Candidate: test.verdict, CandidateRefusedBy: test.stop}, row); diff != "" {
@@ -160,6 +184,9 @@ func TestRowsOfServers(t *testing.T) {
 	text := textOf(t, c, []Row{{"c", "FAIL", "pass", "code \x1b", "\x1b"}})
 	if !strings.Contains(text, `│ c    │ FAIL │ code \u001b │ pass  │ \u001b     │`) || !strings.Contains(text, "│ case │ s    │ last error  │ plain │ refused by │") {
 		t.Errorf("the row is not in\n%s", text)
+	}
+	if c.Baseline.Governed = true; !strings.Contains(textOf(t, c, nil), "│ case │ s │ refused by │ plain │ refused by │") {
+		t.Errorf("no control is told of in\n%s", textOf(t, c, nil))
 	}
 }
 

@@ -15,10 +15,10 @@ const SchemaVersion = 1
 // appendRun appends a line of tool-runs.jsonl. It is written by hand because
 // it is most of what a run over a large dataset does.
 //
-// What a stage adds is told only of cases that have one, on a surface of the
-// lab's own; what was seen of a backend outside, only of such a backend.
+// What a stage adds is told only of cases that have one, where the lab's own
+// controls stand; what was seen of a backend outside, only of such a backend.
 func appendRun(dst []byte, run *eval.Run) []byte {
-	staged := run.Case.Stage != nil && !run.Observed()
+	staged := run.Case.Stage != nil && (!run.Observed() || run.Governed())
 	dst = append(dst, `{"schema_version":`...)
 	dst = strconv.AppendInt(dst, SchemaVersion, 10)
 	dst = append(dst, `,"strategy":`...)
@@ -121,14 +121,18 @@ func appendStep(dst []byte, step *eval.Step, staged, blind bool) []byte {
 	return append(dst, '}')
 }
 
-// appendStaged appends what a step on a simulated clock has beside its result.
+// appendStaged appends what a step that was staged has beside its result. Times
+// are told of a simulated clock alone: the real one differs from run to run.
 func appendStaged(dst []byte, step *eval.Step) []byte {
 	if step.ReplacedBy != "" {
 		dst = append(dst, `,"replaced_by":`...)
 		dst = jsonvalue.AppendString(dst, step.ReplacedBy)
 	}
-	dst = append(dst, `,"took_ms":`...)
-	dst = strconv.AppendInt(dst, step.Took.Milliseconds(), 10)
+	simulated := !step.Observed()
+	if simulated {
+		dst = append(dst, `,"took_ms":`...)
+		dst = strconv.AppendInt(dst, step.Took.Milliseconds(), 10)
+	}
 	if step.Attempts == nil {
 		return dst
 	}
@@ -140,12 +144,14 @@ func appendStaged(dst []byte, step *eval.Step) []byte {
 		dst = strconv.AppendBool(dst, a.OK())
 		if !a.OK() {
 			dst = append(dst, `,"code":`...)
-			dst = jsonvalue.AppendString(dst, string(a.Error.Code))
+			dst = jsonvalue.AppendString(dst, cut(string(a.Error.Code), MaxValue))
 		}
 		dst = append(dst, `,"action":`...)
 		dst = jsonvalue.AppendString(dst, string(a.Next.Action))
-		dst = append(dst, `,"wait_ms":`...)
-		dst = strconv.AppendInt(dst, a.Next.Wait.Milliseconds(), 10)
+		if simulated {
+			dst = append(dst, `,"wait_ms":`...)
+			dst = strconv.AppendInt(dst, a.Next.Wait.Milliseconds(), 10)
+		}
 		dst = append(dst, `,"reason":`...)
 		dst = jsonvalue.AppendString(dst, a.Next.Reason)
 		dst = append(dst, '}')
@@ -204,7 +210,7 @@ func appendTrace(dst []byte, step *eval.Step, staged bool) []byte {
 		dst = appendWord(dst, string(d.Verdict))
 		if d.Code != "" {
 			dst = append(dst, `,"code":`...)
-			dst = jsonvalue.AppendString(dst, string(d.Code))
+			dst = jsonvalue.AppendString(dst, cut(string(d.Code), MaxValue))
 		}
 		dst = append(dst, '}')
 	}
@@ -214,7 +220,7 @@ func appendTrace(dst []byte, step *eval.Step, staged bool) []byte {
 	dst = appendWord(dst, t.Fingerprint)
 	if staged && t.Fault != "" {
 		dst = append(dst, `,"fault":`...)
-		dst = jsonvalue.AppendString(dst, t.Fault)
+		dst = jsonvalue.AppendString(dst, cut(t.Fault, MaxValue))
 	}
 	if step.Observed() {
 		dst = appendEffects(dst, step.Effects)

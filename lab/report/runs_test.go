@@ -58,7 +58,7 @@ func decoded(t *testing.T, run *eval.Run) any {
 		trace := map[string]any{
 			"decisions": decisions, "handler_ran": step.Trace.HandlerRan, "fingerprint": step.Trace.Fingerprint,
 		}
-		if run.Case.Stage != nil && step.Effects == nil && step.Trace.Fault != "" {
+		if run.Case.Stage != nil && (step.Effects == nil || run.Governed()) && step.Trace.Fault != "" {
 			trace["fault"] = decodedText(step.Trace.Fault)
 		}
 		decodeEffects(&step, trace)
@@ -130,10 +130,13 @@ func decodeEffects(step *eval.Step, trace map[string]any) {
 }
 
 func decodeStaged(run *eval.Run, step *eval.Step, result map[string]any) {
-	if run.Case.Stage == nil || step.Effects != nil {
+	simulated := step.Effects == nil
+	if run.Case.Stage == nil || !simulated && !run.Governed() {
 		return
 	}
-	result["took_ms"] = number(int(step.Took.Milliseconds()))
+	if simulated {
+		result["took_ms"] = number(int(step.Took.Milliseconds()))
+	}
 	if step.ReplacedBy != "" {
 		result["replaced_by"] = decodedText(step.ReplacedBy)
 	}
@@ -144,7 +147,10 @@ func decodeStaged(run *eval.Run, step *eval.Step, result map[string]any) {
 	for _, a := range step.Attempts {
 		attempt := map[string]any{
 			"ok": a.Error == nil, "action": decodedText(string(a.Next.Action)),
-			"wait_ms": number(int(a.Next.Wait.Milliseconds())), "reason": decodedText(a.Next.Reason),
+			"reason": decodedText(a.Next.Reason),
+		}
+		if simulated {
+			attempt["wait_ms"] = number(int(a.Next.Wait.Milliseconds()))
 		}
 		if a.Error != nil {
 			attempt["code"] = decodedText(string(a.Error.Code))
@@ -205,6 +211,7 @@ func TestAppendRunRoundTrip(t *testing.T) {
 		runs["hostile "+name] = hostileRun(s)
 		runs["hostile and staged "+name] = stagedRun(s)
 		runs["hostile and outside "+name] = outsideRun(s)
+		runs["hostile and governed "+name] = governedRun(s)
 		lost := outsideRun(s)
 		lost.Grades, lost.Unavailable = nil, &tool.Unavailable{Surface: s, Reason: s, Detail: "a detail"}
 		runs["hostile and lost "+name] = lost

@@ -22,7 +22,7 @@ type Row struct {
 	Case               string
 	Baseline           string // pass, FAIL (of a server outside, with what failed) or could not run; empty where there is none
 	Candidate          string
-	BaselineRefusedBy  string // a control, or a dash; of a server outside, the last error
+	BaselineRefusedBy  string // a control, or a dash; of a server with no control of the lab's before it, the last error
 	CandidateRefusedBy string
 }
 
@@ -61,15 +61,21 @@ func verdict(run *eval.Run) string {
 const maxFailed = 60
 
 // stoppedBy says what ended the last call of a run: a control, or of a server
-// outside, whose controls nobody sees, its error.
+// outside, whose own controls nobody sees, its error.
 func stoppedBy(run *eval.Run) string {
-	switch {
-	case !run.Ran() || run.Observed() && run.Last().OK():
+	if !run.Ran() {
 		return "-"
-	case run.Observed():
-		return shownCode(run.Last())
 	}
-	return refusedBy(run)
+	last, control := run.Last(), refusedBy(run)
+	switch {
+	case !run.Observed() || last.OK():
+		return control
+	case control == "-":
+		return shownCode(last)
+	case last.Trace.HandlerRan:
+		return control + " (" + shownCode(last) + ")"
+	}
+	return control
 }
 
 // refusedBy says where the last call of a run ended before its handler's
@@ -98,7 +104,7 @@ func Text(w io.Writer, c *eval.Comparison, rows []Row) error {
 		if s.CouldNotRun > 0 {
 			notRun = fmt.Sprintf(", %d could not run", s.CouldNotRun)
 		}
-		if s.Foreign {
+		if s.Foreign && !s.Governed {
 			stop = "last error"
 		}
 		fmt.Fprintf(out, "%s: %d / %d cases passed%s\n", name, s.PassedCases, s.TotalCases, notRun)
