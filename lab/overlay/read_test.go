@@ -207,6 +207,26 @@ func TestEveryKey(t *testing.T) {
 	}
 }
 
+// The server may be started elsewhere.
+func TestFoldersAreAbsolute(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile("contract.yaml", []byte("version: 1\npin: lock\ntools: {read_many: {permission: p, effect: read, resource: {argument: paths, within: sub}}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := overlay.Read("contract.yaml", lookup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, err := f.Lay(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"paths": filepath.Join(dir, "sub")}, tools[0].Within); diff != "" || f.Pin != "lock" {
+		t.Errorf("%s, %s", f.Pin, diff)
+	}
+}
+
 func TestReadWithoutAFile(t *testing.T) {
 	_, err := overlay.Read(filepath.Join(t.TempDir(), "contract.yaml"), lookup)
 	var invalid *yamlfile.Invalid

@@ -2,8 +2,10 @@ package overlay
 
 import (
 	"encoding/json"
+	"errors"
 
 	"agentlab/lab/jsonvalue"
+	"agentlab/lab/schema"
 )
 
 // What stands here is of lab/schema, where it is not yet: tighten is
@@ -18,6 +20,10 @@ type loosening struct {
 func (l *loosening) Error() string { return l.Pointer + ": " + l.Reason }
 
 func tighten(upstream, with json.RawMessage) (json.RawMessage, error) {
+	var fault *schema.Error
+	if _, err := schema.Compile(with); errors.As(err, &fault) {
+		return nil, &loosening{Pointer: fault.Pointer, Reason: fault.Reason}
+	}
 	return tightenAt(upstream, with, "")
 }
 
