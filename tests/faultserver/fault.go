@@ -60,6 +60,15 @@ var Known = []struct{ Name, Does string }{
 	{"list-hang", "does not answer tools/list"},
 	{"list-error", "answers tools/list with an error"},
 	{"lie", "says of write_note, append_note and delete_note that they only read"},
+	{"describe", "describes write_note with the text ARG"},
+	{"input-schema", "gives write_note the inputSchema ARG, which is JSON"},
+
+	// Tools that are listed only then.
+	{"slow-write", "lists slow_write, which writes a note and answers after its argument ms"},
+	{"silent-write", "lists silent_write, which writes a note and never answers"},
+	{"failing-write", "lists failing_write, which writes a note and answers with an error"},
+	{"failing-text", "lists failing_text, which answers with a success whose text is an error"},
+	{"lost-update", "lists lost_update, which reads a note, waits ARG ms, and writes it with a line more"},
 
 	// A call.
 	{"exit-at-call", "exits 7 in the middle of a call; ARG after: when the call was carried out; stderr text after a second colon"},

@@ -168,6 +168,11 @@ func TestAnswers(t *testing.T) {
 		{"exact", nil, tool("number", `{}`), []string{`{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"{\"value\":9007199254740993}"}],"structuredContent":{"value":9007199254740993}}}` + "\n"}},
 		{"wrong type", nil, tool("add", `{"a":"2","b":3}`), []string{`{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"{\"code\":\"invalid_arguments\",\"category\":\"validation\",\"message\":\"cannot unmarshal string into Go struct field arguments.a of type int64\",\"retryable\":false}"}],"structuredContent":{"code":"invalid_arguments","category":"validation","message":"cannot unmarshal string into Go struct field arguments.a of type int64","retryable":false},"isError":true}}` + "\n"}},
 		{"unknown tool", nil, tool("nope", `{}`), []string{`{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"Unknown tool: nope"}}` + "\n"}},
+		{"slow write", []string{"slow-write"}, tool("slow_write", `{"key":"a","text":"b","ms":20}`), []string{`{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"{\"key\":\"a\",\"created\":true,\"bytes\":1}"}],"structuredContent":{"key":"a","created":true,"bytes":1}}}` + "\n"}},
+		{"slow write that is cancelled", []string{"slow-write"}, tool("slow_write", `{"key":"a","text":"b","ms":5000}`) + "\n" + cancelled + "\n" + ping, []string{pong + "\n"}},
+		{"failing write", []string{"failing-write"}, tool("failing_write", `{"key":"a","text":"b"}`), []string{`{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"Error: ENOSPC: no space left on device"}],"isError":true}}` + "\n"}},
+		{"failing text", []string{"failing-text"}, tool("failing_text", `{"key":"people","text":"b"}`), []string{`{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"Error: no such table: people"}]}}` + "\n"}},
+		{"a writer that is not listed", nil, tool("failing_write", `{"key":"a","text":"b"}`), []string{`{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"Unknown tool: failing_write"}}` + "\n"}},
 		{"fail", nil, tool("fail", `{"message":"no"}`), []string{`{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"no"}],"isError":true}}` + "\n"}},
 		{"fail coded", nil, tool("fail_coded", `{"code":"c","category":"conflict","message":"m","retryable":true,"as":"text"}`), []string{`{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"{\"code\":\"c\",\"category\":\"conflict\",\"message\":\"m\",\"retryable\":true}"}],"isError":true}}` + "\n"}},
 		{"tree", nil, tool("tree", `{"root":{"name":"r","children":[{"name":"a"},{"name":"b"}]}}`), []string{`{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"{\"leaves\":2}"}],"structuredContent":{"leaves":2}}}` + "\n"}},
@@ -227,6 +232,7 @@ func TestSilences(t *testing.T) {
 		{"list-hang", list},
 		{"hang", write},
 		{"hang:after", write},
+		{"silent-write", tool("silent_write", `{"key":"a","text":"b"}`)},
 	} {
 		t.Run(test.fault, func(t *testing.T) {
 			t.Parallel()
@@ -239,7 +245,7 @@ func TestSilences(t *testing.T) {
 				t.Errorf("ping: %s", got)
 			}
 			c.end()
-			if _, err := os.Stat(filepath.Join(folder, "a.txt")); (err == nil) != (test.fault == "hang:after") {
+			if _, err := os.Stat(filepath.Join(folder, "a.txt")); (err == nil) != (test.fault == "hang:after" || test.fault == "silent-write") {
 				t.Errorf("the note: %v", err)
 			}
 		})
@@ -317,6 +323,77 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// What the writers that go wrong have written, and what of it is lost when several
+// are called at once.
+func TestWriters(t *testing.T) {
+	folder := t.TempDir()
+	read := func(key string) string {
+		text, err := os.ReadFile(filepath.Join(folder, key+".txt"))
+		if err != nil {
+			t.Error(err)
+		}
+		return string(text)
+	}
+	c := start(t, append(faultArgs([]string{"slow-write", "failing-write", "failing-text", "lost-update:300"}), folder)...)
+	c.send(tool("slow_write", `{"key":"slow","text":"b","ms":60000}`), tool("failing_write", `{"key":"failed","text":"b"}`))
+	if line := c.next(); !strings.Contains(line, "ENOSPC") || read("failed") != "b" || read("slow") != "b" {
+		t.Errorf("%s; %q, %q", line, read("failed"), read("slow"))
+	}
+	c.send(tool("failing_text", `{"key":"text","text":"b"}`))
+	c.next()
+	if _, err := os.Stat(filepath.Join(folder, "text.txt")); err == nil {
+		t.Error("failing_text writes")
+	}
+	for range 4 {
+		c.send(tool("lost_update", `{"key":"together","text":"x"}`))
+	}
+	for range 4 {
+		c.next()
+	}
+	if text := read("together"); text != "x\n" {
+		t.Errorf("no line is lost: %q", text)
+	}
+	for range 2 {
+		c.send(tool("lost_update", `{"key":"in-turn","text":"x"}`))
+		c.next()
+	}
+	if text := read("in-turn"); text != "x\nx\n" {
+		t.Errorf("one after the other: %q", text)
+	}
+	c.end()
+}
+
+// What is said of a tool may be something else at the next start, and nothing but
+// that.
+func TestRetold(t *testing.T) {
+	said := func(faults ...string) []definition {
+		c := start(t, faultArgs(faults)...)
+		c.send(list)
+		var page struct{ Result struct{ Tools []definition } }
+		if err := json.Unmarshal([]byte(c.next()), &page); err != nil {
+			t.Fatal(err)
+		}
+		return page.Result.Tools
+	}
+	plain := said()
+	for _, test := range []struct {
+		fault  string
+		change func(d *definition)
+	}{
+		{"describe:Does as it likes: now", func(d *definition) { d.Description = "Does as it likes: now" }},
+		{`input-schema:{"type":"object"}`, func(d *definition) { d.InputSchema = json.RawMessage(`{"type":"object"}`) }},
+	} {
+		want := slices.Clone(plain)
+		test.change(&want[0])
+		if diff := cmp.Diff(want, said(test.fault)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.fault, diff)
+		}
+	}
+	if own := said("describe", "input-schema")[0]; own.Description == plain[0].Description || !strings.Contains(string(own.InputSchema), "author") {
+		t.Errorf("without an argument: %+v", own)
+	}
+}
+
 func TestWriteTwice(t *testing.T) {
 	folder := t.TempDir()
 	c := start(t, "-fault", "write-twice", "-fault", "write-at-eof", folder)
@@ -391,6 +468,12 @@ func TestLists(t *testing.T) {
 		{"bad-output-schema", "bad_output_schema", len(all) + 1, []string{""}},
 		{"remote-ref", "remote_ref", len(all) + 1, []string{""}},
 		{"no-schema", "no_schema", len(all) + 1, []string{""}},
+		{"slow-write", "slow_write", len(all) + 1, []string{""}},
+		{"silent-write", "silent_write", len(all) + 1, []string{""}},
+		{"failing-write", "failing_write", len(all) + 1, []string{""}},
+		{"failing-text", "failing_text", len(all) + 1, []string{""}},
+		{"lost-update", "lost_update", len(all) + 1, []string{""}},
+		{"describe", "tree", len(all), []string{""}},
 	} {
 		c := start(t, "-fault", test.fault)
 		cursor := ""

@@ -70,6 +70,12 @@ func (p *peer) tools() []definition {
 			}
 		}
 	}
+	for _, w := range writers {
+		if s.has(w.fault, 0) {
+			tools = append(tools, w.definition)
+		}
+	}
+	tools = s.retold(tools)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.grown {

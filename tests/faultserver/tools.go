@@ -119,6 +119,9 @@ func (p *peer) run(ctx context.Context, name string, raw json.RawMessage) (resul
 	if err := decoder.Decode(&a); err != nil {
 		return refused("invalid_arguments", "validation", strings.TrimPrefix(err.Error(), "json: ")), true
 	}
+	if r, known := p.server.write(ctx, name, a); known {
+		return r, true
+	}
 	switch name {
 	case "write_note", "append_note", "read_note", "delete_note", "list_notes", "snapshot":
 		return p.server.notes.run(name, a), true
