@@ -25,6 +25,8 @@ var rooms = []struct {
 	{"lab/probe", "lab/tool lab/jsonvalue lab/process", "effects are vocabulary; a command is looked at through its output"},
 	{"lab/receipt", "lab/tool", "a receipt keeps an answer"},
 	{"lab/registry", "lab/tool lab/jsonvalue lab/schema lab/contract lab/receipt", "the controls"},
+	{"lab/overlay", "lab/tool lab/jsonvalue lab/contract", "what a contract file lays over a tool is a contract"},
+	{"lab/governed", "lab/tool lab/jsonvalue lab/contract lab/overlay lab/registry", "a registry stands before tools by the contracts that were laid over them, whatever surface they are of"},
 	{"lab/mcp", "lab/tool lab/jsonvalue lab/schema lab/contract lab/process", "servers answer over a wire and are started as processes; the output schemas that they promise are checked"},
 	{"lab/ticket", "lab/tool lab/jsonvalue lab/contract lab/receipt lab/registry", "the demo backend and its surfaces"},
 	{"lab/dataset", "lab/tool lab/jsonvalue", "cases are vocabulary; evidence does not know the runtime"},

@@ -116,13 +116,13 @@ func (c *Crossing) run(ctx context.Context) (answer, bool) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.entry.Timeout)
 	answers := make(chan answer, 1)
-	go func() {
+	c.registry.late.Go(func() {
 		defer cancel()
 		// A handler may end its goroutine without returning.
 		a := answer{err: errors.New("the handler did not return")}
 		defer func() { answers <- a }()
 		a = c.invoke(ctx)
-	}()
+	})
 	// A handler that gives up because its time is over has given no answer.
 	gaveUp := func(a answer) bool { return ctx.Err() != nil && errors.Is(a.err, ctx.Err()) }
 	select {
@@ -135,7 +135,7 @@ func (c *Crossing) run(ctx context.Context) (answer, bool) {
 			return a, !gaveUp(a)
 		default:
 			if late := c.handOver(); late != nil {
-				go func() { late.end(own, <-answers) }()
+				c.registry.late.Go(func() { late.end(own, <-answers) })
 			}
 			return answer{}, false
 		}

@@ -129,7 +129,9 @@ func (c *Crossing) reconcile(ctx context.Context, seen receipt.Receipt) (settled
 	c.outcome = tool.Unknown // until the backend has said
 	output, applied, err := find(ctx, Attempt{c.call.Caller, c.canonical, seen.SettledAt.Add(-c.entry.Timeout)})
 	if err != nil {
-		c.fault(err)
+		if !errors.Is(err, ErrStillUnknown) {
+			c.fault(err)
+		}
 		return false, c.unknown("What became of the action could not be found out.")
 	}
 	var found *receipt.Receipt

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"agentlab/lab/contract"
@@ -66,6 +67,10 @@ type Attempt struct {
 // the backend itself shows. Where it was, output is the answer it would have
 // had, or nil where that cannot be told: its repeat is then told [tool.AnswerLost].
 type Reconcile func(ctx context.Context, attempt Attempt) (output json.RawMessage, applied bool, err error)
+
+// ErrStillUnknown is what [Reconcile] returns where the backend cannot tell either.
+// That is no fault.
+var ErrStillUnknown = errors.New("nobody can tell what became of the action")
 
 // Backend is what stands behind the contracts of a registry. Only Handlers must
 // be set; the functions by tool name are asked where a contract wants what they
@@ -239,6 +244,7 @@ type Registry struct {
 	buckets  buckets
 	turns    turns
 	seen     sightings
+	late     sync.WaitGroup // handlers that run on when their calls have ended
 }
 
 // New puts a catalog before a backend. It is an error if the two do not name
@@ -292,6 +298,10 @@ func (r *Registry) Reset() {
 	r.buckets.reset()
 	r.seen.reset()
 }
+
+// Wait waits for the handlers that run on when their calls have ended, which is
+// when nothing of this registry is under way. It comes after the last call.
+func (r *Registry) Wait() { r.late.Wait() }
 
 // Call takes one call through the controls. It does not panic, whatever the
 // handler does, and does not wait for it past the end of ctx or the tool's

@@ -1,0 +1,169 @@
+package governed
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"agentlab/lab/contract"
+	"agentlab/lab/jsonvalue"
+	"agentlab/lab/registry"
+	"agentlab/lab/tool"
+)
+
+// redactor takes the values of some fields out of what a server says. The registry
+// does that for fields of the output; a server also writes JSON into texts, and
+// says in its errors what it likes. The nil redactor takes out nothing.
+type redactor struct {
+	secrets     map[string]bool
+	credentials bool
+}
+
+// redacted is what the registry puts there too, where it is given no key.
+const redacted = "[redacted]"
+
+// maxNested bounds JSON in texts in JSON.
+const maxNested = 4
+
+func newRedactor(limits *contract.Output) *redactor {
+	if limits == nil || len(limits.Secret) == 0 && !limits.Credentials {
+		return nil
+	}
+	r := &redactor{make(map[string]bool, len(limits.Secret)), limits.Credentials}
+	for _, name := range limits.Secret {
+		r.secrets[name] = true
+	}
+	return r
+}
+
+func (r *redactor) hides(name string) bool {
+	return r != nil && (r.secrets[name] || r.credentials && registry.NamesCredential(name))
+}
+
+// document returns a JSON document without what is hidden.
+func (r *redactor) document(document json.RawMessage) json.RawMessage {
+	if r == nil || len(document) == 0 {
+		return document
+	}
+	value, err := jsonvalue.Decode(document)
+	if err != nil {
+		return document
+	}
+	if value, found := r.value(value, 0); found {
+		return jsonvalue.AppendCanonical(nil, value)
+	}
+	return document
+}
+
+// text returns a text without what is hidden in it, where it is JSON. One that
+// begins as JSON and is none cannot be looked through.
+func (r *redactor) text(text string) string {
+	text, _ = r.inText(text, 0)
+	return text
+}
+
+func (r *redactor) inText(text string, nested int) (string, bool) {
+	start := strings.TrimSpace(text)
+	if r == nil || !likeJSON(start) {
+		return text, false
+	}
+	if nested > maxNested {
+		return redacted, true
+	}
+	value, err := jsonvalue.Decode([]byte(start))
+	if err != nil {
+		return redacted, true
+	}
+	if value, found := r.value(value, nested+1); found {
+		return string(jsonvalue.AppendCanonical(nil, value)), true
+	}
+	return text, false
+}
+
+// likeJSON reports whether a text begins as an object does, or a list of what can
+// hold one.
+func likeJSON(text string) bool {
+	rest, list := strings.CutPrefix(text, "[")
+	for list {
+		text = strings.TrimLeft(rest, " \t\r\n")
+		rest, list = strings.CutPrefix(text, "[")
+	}
+	rest, object := strings.CutPrefix(text, "{")
+	rest = strings.TrimLeft(rest, " \t\r\n")
+	return object && (rest == "" || rest[0] == '"' || rest[0] == '}')
+}
+
+// value replaces what is hidden, in place, and reports whether there was anything.
+func (r *redactor) value(value any, nested int) (any, bool) {
+	found := false
+	switch v := value.(type) {
+	case string:
+		return r.inText(v, nested)
+	case []any:
+		for i, item := range v {
+			clean, was := r.value(item, nested)
+			v[i], found = clean, found || was
+		}
+	case map[string]any:
+		for name, member := range v {
+			if member != nil && r.hides(name) {
+				v[name], found = redacted, true
+				continue
+			}
+			clean, was := r.value(member, nested)
+			v[name], found = clean, found || was
+		}
+	}
+	return value, found
+}
+
+// Limits of what an error holds of a server's own words, in bytes.
+const (
+	maxWords   = 1000
+	maxDetails = 4096
+)
+
+// words bounds a text of a server's.
+func words(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= maxWords {
+		return text
+	}
+	end := maxWords
+	for end > maxWords-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
+
+// texts are the texts of an output: those of its content, where it is the content
+// of an answer, else all of it.
+func texts(output json.RawMessage) []string {
+	var blocks struct {
+		Content []struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		} `json:"content"`
+	}
+	if json.Unmarshal(output, &blocks) == nil && blocks.Content != nil {
+		all := []string{}
+		for _, b := range blocks.Content {
+			if b.Type == "text" {
+				all = append(all, b.Text)
+			}
+		}
+		return all
+	}
+	return []string{string(output)}
+}
+
+// said returns the texts of an answer, in the server's own words.
+func said(result *tool.Result) []string {
+	switch {
+	case result.Reply != nil:
+		return result.Reply.Texts
+	case result.Error != nil:
+		return []string{result.Error.Message}
+	}
+	return texts(result.Output)
+}
