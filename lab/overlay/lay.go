@@ -100,7 +100,7 @@ func (l *laying) input(e *entry, upstream json.RawMessage) (json.RawMessage, boo
 	}
 	input := upstream
 	if e.input != nil {
-		tightened, err := tighten(upstream, e.input)
+		tightened, err := schema.Tighten(upstream, e.input)
 		if err != nil {
 			l.loosening(e, err)
 			return nil, false
@@ -131,7 +131,7 @@ func (l *laying) input(e *entry, upstream json.RawMessage) (json.RawMessage, boo
 
 // loosening places a fault of keywords that do not tighten.
 func (l *laying) loosening(e *entry, err error) {
-	var loose *loosening
+	var loose *schema.Loosening
 	if !errors.As(err, &loose) {
 		l.Fault(e.at, "the server's input schema cannot be tightened: "+err.Error())
 		return
