@@ -32,6 +32,7 @@ var rooms = []struct {
 	{"lab/eval", "lab/tool lab/jsonvalue lab/proposal lab/dataset", "surfaces come in through interfaces; a case may hold a model's output"},
 	{"lab/report", "lab/tool lab/jsonvalue lab/dataset lab/eval", "rendering judges nothing"},
 	{"lab/suite", "lab/jsonvalue", "it says what is to be done and does nothing; arguments are JSON"},
+	{"lab/pin", "lab/tool lab/jsonvalue", "a lock holds what definitions say, by its canonical form; what the tools do is not its matter"},
 	{"lab/boundary", "lab/tool lab/jsonvalue lab/schema", "calls are derived from definitions, and checked before they are handed out"},
 	{"datasets", "", "it only embeds"},
 	{"lab/sandbox", "lab/tool lab/jsonvalue lab/mcp lab/probe lab/process lab/suite", "a server, a folder and probes make a surface as a suite says"},
