@@ -36,6 +36,8 @@ var rooms = []struct {
 	{"lab/yamlfile", "lab/jsonvalue", "it knows how files are written down and no format; what is wanted as JSON is JSON"},
 	{"lab/suite", "lab/jsonvalue lab/yamlfile", "it says what is to be done and does nothing; arguments are JSON"},
 	{"lab/overlay", "lab/tool lab/jsonvalue lab/schema lab/contract lab/yamlfile", "a contract file over the definitions of a server makes contracts; nothing is called"},
+	{"lab/suite", "lab/jsonvalue", "it says what is to be done and does nothing; arguments are JSON"},
+	{"lab/pin", "lab/tool lab/jsonvalue", "a lock holds what definitions say, by its canonical form; what the tools do is not its matter"},
 	{"lab/boundary", "lab/tool lab/jsonvalue lab/schema", "calls are derived from definitions, and checked before they are handed out"},
 	{"datasets", "", "it only embeds"},
 	{"lab/sandbox", "lab/tool lab/jsonvalue lab/mcp lab/probe lab/process lab/suite", "a server, a folder and probes make a surface as a suite says"},
