@@ -66,7 +66,9 @@ type Setting struct {
 }
 
 // Stage is what a case arranges around its proposals. A surface whose sessions
-// are not [tool.Staged] knows nothing of it.
+// are not [tool.Staged] knows nothing of it, but that on a server outside parallel
+// proposals start together, and that before one the lab's own controls are told of
+// all but what is to go wrong.
 type Stage struct {
 	Caller    *tool.Caller // nil: somebody with the case's permissions
 	Approvals []Approval
