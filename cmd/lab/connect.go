@@ -18,6 +18,7 @@ import (
 	"agentlab/lab/eval"
 	"agentlab/lab/sandbox"
 	"agentlab/lab/suite"
+	"agentlab/lab/tool"
 )
 
 // chosen are the surfaces of a suite that are replayed: the baseline, where
@@ -85,6 +86,10 @@ func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite
 	if err != nil {
 		return eval.Plan{}, nil, err
 	}
+	laid, err := readContracts(chosen)
+	if err != nil {
+		return eval.Plan{}, nil, err
+	}
 	files := s.Cases
 	if o.cases != nil {
 		files = o.cases
@@ -147,11 +152,15 @@ func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite
 	if servers, err = o.open(ctx, chosen, s, dir, notice); err != nil {
 		return eval.Plan{}, nil, errors.Join(err, closeAll(servers))
 	}
+	surfaces := make([]tool.Surface, len(servers))
 	for i, server := range servers {
+		if surfaces[i], err = laid[i].over(server, notice); err != nil {
+			return eval.Plan{}, nil, errors.Join(err, closeAll(servers))
+		}
 		if server.Down() != nil {
 			continue
 		}
-		said, err := calls[i].unlisted(server.Name(), server.Definitions(), o.patterns != nil)
+		said, err := calls[i].unlisted(server.Name(), surfaces[i].Definitions(), o.patterns != nil)
 		if err != nil {
 			return eval.Plan{}, nil, errors.Join(err, closeAll(servers))
 		}
@@ -159,9 +168,9 @@ func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite
 			notice(said)
 		}
 	}
-	plan.Candidate = servers[len(servers)-1]
-	if len(servers) == 2 {
-		plan.Baseline = servers[0]
+	plan.Candidate = surfaces[len(surfaces)-1]
+	if len(surfaces) == 2 {
+		plan.Baseline = surfaces[0]
 	}
 	return plan, servers, nil
 }

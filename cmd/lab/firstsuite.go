@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"agentlab/lab/jsonvalue"
 	"agentlab/lab/suite"
 	"agentlab/lab/yamlfile"
 )
@@ -27,11 +25,11 @@ func (o *initCommand) suiteFile(command []string) (string, error) {
 	line("# What lab tool-eval replays; \"lab help suite\" tells every key.")
 	line("version: 1")
 	line("surfaces:")
-	line("  %s:", yamlName(o.name))
+	line("  %s:", yamlfile.Word(o.name))
 	line("    mcp:")
 	effects := `effects: {directory: "${SANDBOX}"}   # what counts as a side effect: a file that changes there`
 	if o.url != "" {
-		line("      url: %s", yamlString(o.url))
+		line("      url: %s", yamlfile.Quote(o.url))
 		for i, header := range o.headers {
 			name, value, ok := strings.Cut(header, ":")
 			if !ok {
@@ -40,13 +38,13 @@ func (o *initCommand) suiteFile(command []string) (string, error) {
 			if i == 0 {
 				line("      headers:")
 			}
-			line("        %s: %s", yamlString(strings.TrimSpace(name)), yamlString(strings.TrimSpace(value)))
+			line("        %s: %s", yamlfile.Quote(strings.TrimSpace(name)), yamlfile.Quote(strings.TrimSpace(value)))
 		}
 		effects = `effects: []   # nothing is counted: say where what the server changes can be seen`
 	} else {
 		quoted := make([]string, len(command))
 		for i, word := range command {
-			quoted[i] = yamlString(word)
+			quoted[i] = yamlfile.Quote(word)
 		}
 		line("      command: [%s]", strings.Join(quoted, ", "))
 		environment := o.env
@@ -65,10 +63,18 @@ func (o *initCommand) suiteFile(command []string) (string, error) {
 			if i == 0 {
 				line("      env:")
 			}
-			line("        %s: %s", yamlString(name), yamlString(value))
+			line("        %s: %s", yamlfile.Quote(name), yamlfile.Quote(value))
 		}
 	}
-	line("candidate: %s", yamlName(o.name))
+	if o.contract {
+		line("  %s:", governedName)
+		line("    surface: %s", yamlfile.Word(o.name))
+		line("    contract: %s", firstContract)
+		line("baseline: %s", yamlfile.Word(o.name))
+		line("candidate: %s", governedName)
+	} else {
+		line("candidate: %s", yamlfile.Word(o.name))
+	}
 	line("cases: [cases/*.jsonl]")
 	if o.url == "" {
 		line("sandbox: {}       # a fresh empty ${SANDBOX} for every case; seed: FOLDER makes it a copy of one")
@@ -95,34 +101,6 @@ func (o *initCommand) fetches(program string) bool {
 	})
 }
 
-// plainName is a name that YAML takes for a string without quotes.
-var plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
-
-func yamlName(name string) string {
-	switch strings.ToLower(name) {
-	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
-	default:
-		if plainName.MatchString(name) {
-			return name
-		}
-	}
-	return yamlString(name)
-}
-
-// yamlString quotes a text for YAML, which takes what JSON does, but for a few
-// characters that it folds or refuses.
-func yamlString(text string) string {
-	var b strings.Builder
-	for _, r := range string(jsonvalue.AppendString(nil, text)) {
-		if r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == '\ufffe' || r == '\uffff' {
-			fmt.Fprintf(&b, `\u%04x`, r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
 // read reads the suite file that is to be written as it will be read from then
 // on: in a folder of its own, as the cases that it names are not there yet.
 func (o *initCommand) read(written string) (*suite.Suite, error) {
@@ -133,7 +111,8 @@ func (o *initCommand) read(written string) (*suite.Suite, error) {
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, suite.DefaultFile)
 	cases := filepath.Join(dir, filepath.FromSlash(casesFile))
-	if err := errors.Join(os.Mkdir(filepath.Dir(cases), 0o700), writeFiles([]string{file, cases}, []byte(written), nil)); err != nil {
+	contract := filepath.Join(dir, firstContract)
+	if err := errors.Join(os.Mkdir(filepath.Dir(cases), 0o700), writeFiles([]string{file, cases, contract}, []byte(written), nil, nil)); err != nil {
 		return nil, couldNotRun(err)
 	}
 	s, err := suite.Read(file, os.LookupEnv)

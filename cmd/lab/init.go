@@ -16,23 +16,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"agentlab/lab/boundary"
-	"agentlab/lab/eval"
 	"agentlab/lab/report"
-	"agentlab/lab/sandbox"
 	"agentlab/lab/suite"
-	"agentlab/lab/tool"
 )
 
 // initCommand is the command line of lab init.
 type initCommand struct {
-	name    string
-	dir     string
-	url     string
-	headers []string
-	env     []string
-	timeout time.Duration
-	force   bool
+	name     string
+	dir      string
+	url      string
+	headers  []string
+	env      []string
+	timeout  time.Duration
+	force    bool
+	contract bool
 }
 
 func newInit() *cobra.Command {
@@ -45,9 +42,14 @@ cases: for each tool one plain call, built from its schema and marked todo where
 person has to say what is right, and the calls that its schema forbids and that
 must be refused. No tool is called.
 
+With --contract a first contract file and the lock of the catalog are written too,
+and the suite compares the server with the same server behind its contract. What
+each tool does is guessed from its annotations and its name, and marked for review.
+
 ${SANDBOX} in the command, in single quotes, stands for the fresh folder that each
 case gets. The command runs in the folder that the files are written to.`,
 		Example: `  lab init -- npx -y @modelcontextprotocol/server-filesystem '${SANDBOX}'
+  lab init --contract -- node dist/index.js '${SANDBOX}'
   lab init --env API_TOKEN -- node dist/index.js
   lab init --url http://127.0.0.1:8931/mcp --header 'Authorization: Bearer ${TOKEN}'`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -59,6 +61,8 @@ case gets. The command runs in the folder that the files are written to.`,
 				return errors.New("--dir names no folder")
 			case o.name == "":
 				return errors.New("--name names nothing")
+			case o.contract && o.name == governedName:
+				return fmt.Errorf("--name %s is what the server behind the contract is called", governedName)
 			case o.url != "" && changed("env"):
 				return errors.New("--env is for a command; what a server at a URL has as its environment is not ours")
 			case o.url == "" && changed("header"):
@@ -85,6 +89,7 @@ case gets. The command runs in the folder that the files are written to.`,
 	flags.StringArrayVar(&o.headers, "header", nil, "send this `HEADER` ('Name: value') with every request to --url; repeatable")
 	flags.StringArrayVar(&o.env, "env", nil, "give the server this variable of the environment, `NAME` or NAME=VALUE; repeatable")
 	flags.DurationVar(&o.timeout, "timeout", firstTimeout, "how long the server may take to start, this first time")
+	flags.BoolVar(&o.contract, "contract", false, "write a first contract too, and compare the server with itself behind it")
 	flags.BoolVar(&o.force, "force", false, "replace files that are there")
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if cmd.ArgsLenAtDash() < 0 {
@@ -107,6 +112,9 @@ func (o *initCommand) run(ctx context.Context, command []string, stdout, stderr 
 		return usageError(err)
 	}
 	files := []string{filepath.Join(o.dir, suite.DefaultFile), filepath.Join(o.dir, filepath.FromSlash(casesFile))}
+	if o.contract {
+		files = append(files, filepath.Join(o.dir, firstContract), filepath.Join(o.dir, defaultLock))
+	}
 	for _, file := range files {
 		switch info, err := os.Lstat(file); {
 		case err != nil:
@@ -135,21 +143,22 @@ func (o *initCommand) run(ctx context.Context, command []string, stdout, stderr 
 	if err != nil {
 		return couldNotRun(err)
 	}
-	definitions, took, err := o.ask(ctx, read, stderr)
+	server, _ := read.Surface(o.name)
+	definitions, took, err := listTools(ctx, server, o.dir, o.timeout, stderr)
 	if err != nil {
 		return err
 	}
 	if len(definitions) == 0 {
 		return couldNotRun(fmt.Errorf("%s lists no tools; there is nothing to write cases for", o.name))
 	}
-	cases, err := boundary.Cases(definitions, "")
+	texts, err := o.first(definitions)
 	if err != nil {
 		return couldNotRun(err)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := writeFiles(files, []byte(written), cases); err != nil {
+	if err := writeFiles(files, append([][]byte{[]byte(written)}, texts...)...); err != nil {
 		return couldNotRun(err)
 	}
 	fmt.Fprintf(stderr, "%s started in %s and lists %s\n", report.Visible(o.name), took.Round(time.Millisecond), report.Counted(len(definitions), "tool"))
@@ -157,10 +166,16 @@ func (o *initCommand) run(ctx context.Context, command []string, stdout, stderr 
 	if filepath.Clean(o.dir) != "." {
 		next += " -f " + shellWord(files[0])
 	}
-	all, todo := count(cases)
-	fmt.Fprintf(stdout, "%s: the suite\n%s: %s, of which %d are a todo\n\nNext:\n  %s\nand say in %s what has to come of the calls that are a todo.\n"+
-		"A refusal passes whatever its reason, such as an id that does not exist: seed the\nsandbox with what the calls name, and name the error_code where it matters.\n",
-		report.Visible(files[0]), report.Visible(files[1]), report.Counted(all, "case"), todo, report.Visible(next), report.Visible(files[1]))
+	all, todo := count(texts[0])
+	fmt.Fprintf(stdout, "%s: the suite\n%s: %s, of which %d are a todo\n", report.Visible(files[0]), report.Visible(files[1]), report.Counted(all, "case"), todo)
+	if o.contract {
+		fmt.Fprintf(stdout, "%s: the contract, with %d lines to review\n%s: the catalog as it was reviewed\n",
+			report.Visible(files[2]), bytes.Count(texts[1], []byte("# REVIEW")), report.Visible(files[3]))
+	}
+	fmt.Fprintf(stdout, "\nNext:\n  %s\nand say in %s what has to come of the calls that are a todo.\n", report.Visible(next), report.Visible(files[1]))
+	if !o.contract {
+		fmt.Fprint(stdout, "A refusal passes whatever its reason, such as an id that does not exist: seed the\nsandbox with what the calls name, and name the error_code where it matters.\n")
+	}
 	return nil
 }
 
@@ -202,33 +217,6 @@ func makeFolder(dir string) (undo func(), err error) {
 			os.Remove(folder)
 		}
 	}, os.MkdirAll(dir, 0o755)
-}
-
-// ask connects to the server and lists its tools.
-func (o *initCommand) ask(ctx context.Context, s *suite.Suite, stderr io.Writer) ([]tool.Definition, time.Duration, error) {
-	spec := s.Surfaces[0]
-	spec.Effects = nil // nothing is called, and so nothing is looked at
-	surface, err := sandbox.Open(ctx, spec, sandbox.Settings{
-		Version:   eval.Version,
-		Dir:       o.dir,
-		Isolation: s.Isolation,
-		Timeout:   o.timeout,
-		Notice:    notices(stderr),
-	})
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, 0, ctx.Err()
-		}
-		return nil, 0, couldNotRun(err)
-	}
-	_, took, _ := surface.Starts()
-	if err := surface.Close(); err != nil {
-		return nil, 0, couldNotRun(err)
-	}
-	if down := surface.Down(); down != nil {
-		return nil, 0, couldNotRun(down)
-	}
-	return surface.Definitions(), took, nil
 }
 
 // writeFiles writes files whole, all of them or none.

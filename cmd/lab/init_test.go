@@ -110,16 +110,6 @@ func TestFirstSuiteIsReadAsItWasMeant(t *testing.T) {
 	})
 }
 
-func TestYAMLNames(t *testing.T) {
-	for name, want := range map[string]string{
-		"server": "server", "a-b_c1": "a-b_c1", "True": `"True"`, "off": `"off"`, "n": `"n"`, "1": `"1"`, "a.b": `"a.b"`, "a\nb": `"a\nb"`, "\u0085": `"\u0085"`,
-	} {
-		if got := yamlName(name); got != want {
-			t.Errorf("%q: %s, want %s", name, got, want)
-		}
-	}
-}
-
 // The cases of whatever a server lists are cases that can be read.
 func TestFirstCasesOfHostileCatalogs(t *testing.T) {
 	names := rapid.OneOf(rapid.StringN(1, 30, -1), rapid.SampledFrom([]string{
@@ -138,7 +128,7 @@ func TestFirstCasesOfHostileCatalogs(t *testing.T) {
 				Name: name, Description: rapid.String().Draw(t, "description"), InputSchema: json.RawMessage(schemas.Draw(t, "schema")),
 			})
 		}
-		cases, err := boundary.Cases(definitions, "")
+		cases, err := boundary.Cases(definitions, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

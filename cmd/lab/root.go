@@ -19,6 +19,7 @@ the agent proposes something wrong. It replays fixed proposals against tool
 surfaces, counts what really changed, and passes or fails a gate. It calls no
 model, needs no network and no key.`,
 		Example: `  lab tool-eval                 replay the shipped cases and judge the gate
+  lab init -- COMMAND           begin with an MCP server of your own
   lab surfaces                  list what they can be replayed on
   lab help cases                how to write a case`,
 		Version:       eval.Version,
@@ -31,7 +32,7 @@ model, needs no network and no key.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetVersionTemplate("lab {{.Version}}\n")
-	root.AddCommand(newToolEval(), newInit(), newSurfaces(), newReceipts(), newSchema(), newVersion())
+	root.AddCommand(newToolEval(), newInit(), newPin(), newSurfaces(), newReceipts(), newSchema(), newVersion())
 	root.AddCommand(topics()...)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

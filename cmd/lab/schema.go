@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"agentlab/datasets"
+	"agentlab/lab/overlay"
 	"agentlab/lab/report"
 	"agentlab/lab/suite"
 )
@@ -21,6 +22,7 @@ var schemas = []struct {
 	{"comparison", "tool-comparison.json", report.ComparisonSchema},
 	{"runs", "a line of tool-runs.jsonl", report.RunsSchema},
 	{"suite", "lab.yaml", suite.Schema},
+	{"contract", "a contract file", overlay.Schema},
 }
 
 func newSchema() *cobra.Command {
@@ -29,8 +31,8 @@ func newSchema() *cobra.Command {
 		names[i] = s.name
 	}
 	cmd := &cobra.Command{
-		Use:     "schema {cases|comparison|runs|suite}",
-		Short:   "Print the JSON Schema of a dataset, of a report or of a suite file",
+		Use:     "schema {cases|comparison|runs|suite|contract}",
+		Short:   "Print the JSON Schema of a dataset, a report, a suite file or a contract file",
 		Long:    "Print the JSON Schema (draft 07) of one of these:\n",
 		Example: "  lab schema cases > tool-cases.schema.json",
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -16,6 +16,9 @@ import (
 //go:embed topics/cases.md
 var casesTopic string
 
+//go:embed topics/contract.md
+var contractTopic string
+
 //go:embed topics/controls.md
 var controlsTopic string
 
@@ -41,6 +44,7 @@ func topics() []*cobra.Command {
 	return []*cobra.Command{
 		topic("cases", "How to write a case", casesTopic, "{{graders}}", graderList(), "{{tools}}", toolTable()),
 		topic("suite", "How to replay cases on MCP servers of your own", suiteTopic),
+		topic("contract", "How to lay a contract over tools that have none", contractTopic),
 		topic("controls", "What a call meets on its way, and the codes of a refusal", controlsTopic,
 			"{{controls}}", controlList(), "{{codes}}", codeTable()),
 		topic("reports", "How to read the reports", reportsTopic),

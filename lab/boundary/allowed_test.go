@@ -15,7 +15,7 @@ func TestMisspeltFlagsAreAsked(t *testing.T) {
 		return tool.Definition{Name: "edit", InputSchema: json.RawMessage(
 			`{"type":"object","properties":{"path":{"type":"string"},"dryRun":{"type":"boolean","default":false},"limit":{"type":"integer"}},"required":["path"]` + rest + `}`)}
 	}
-	text, err := Cases([]tool.Definition{definition("")}, "")
+	text, err := Cases([]tool.Definition{definition("")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestMisspeltFlagsAreAsked(t *testing.T) {
 	}
 
 	// A schema that forbids it makes a case of its own.
-	text, err = Cases([]tool.Definition{definition(`,"additionalProperties":false`)}, "")
+	text, err = Cases([]tool.Definition{definition(`,"additionalProperties":false`)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestPlainCasesExpectAnEffect(t *testing.T) {
 		`{"readOnlyHint":true}`:  `"side_effect_count":0`,
 		`{"readOnlyHint":"yes"}`: `"side_effect_count":1`,
 	} {
-		text, err := Cases([]tool.Definition{{Name: "do", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: json.RawMessage(annotations)}}, "")
+		text, err := Cases([]tool.Definition{{Name: "do", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: json.RawMessage(annotations)}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,27 +19,31 @@ const maxID = 200
 // maxName is how much of a tool's or a property's name goes into it, in bytes.
 const maxName = 80
 
-// line is one case as lab/dataset reads it: proposals for every surface, and
-// no caller, which a server outside has no use for.
+// line is one case as lab/dataset reads it. Of a server alone it has proposals
+// for every surface and no caller, which such a server has no use for.
 type line struct {
 	ID        string          `json:"case_id"`
 	Intent    string          `json:"intent"`
 	Todo      string          `json:"todo,omitempty"` // what a person must say first
-	Proposals []tool.Proposal `json:"proposals"`
+	Caller    *tool.Caller    `json:"caller,omitempty"`
+	Approved  bool            `json:"approved,omitempty"`
+	Proposals []tool.Proposal `json:"proposals,omitempty"`
+	Calls     *calls          `json:"calls,omitempty"`
 	Expected  expected        `json:"expected"`
 }
 
 type expected struct {
-	OK          bool `json:"ok"`
-	SideEffects int  `json:"side_effect_count"`
+	OK          bool      `json:"ok"`
+	SideEffects int       `json:"side_effect_count"`
+	ErrorCode   tool.Code `json:"error_code,omitempty"`
 }
 
 // Cases writes the first cases file for the tools of a server, in JSONL: for
 // each tool, by name, one plain call marked todo, and the calls that must be
 // refused. A tool without a plain call gets a todo case with empty arguments
-// and the reason. The candidate names the server where its own claims are told;
-// it may be empty. No tool at all is an error.
-func Cases(definitions []tool.Definition, candidate string) ([]byte, error) {
+// and the reason. With a contract the calls are made on the server and behind the
+// contract; nil stands for the server alone. No tool at all is an error.
+func Cases(definitions []tool.Definition, behind *Contract) ([]byte, error) {
 	if len(definitions) == 0 {
 		return nil, errors.New("there is no tool to write cases for")
 	}
@@ -52,7 +56,10 @@ func Cases(definitions []tool.Definition, candidate string) ([]byte, error) {
 	encoder.SetEscapeHTML(false)
 	ids := make(map[string]bool)
 	for _, d := range sorted {
-		for _, l := range lines(d, candidate, ids) {
+		for _, l := range lines(d, ids) {
+			if err := behind.place(&l); err != nil {
+				return nil, err
+			}
 			if err := encoder.Encode(l); err != nil {
 				return nil, err
 			}
@@ -68,11 +75,11 @@ const todo = "Say what is right: ok, how many side effects, and what the output 
 const todoAllowed = "The schema lets this pass, and the tool may take it for a call without the flag. Say what is right: most often that it is refused and changes nothing, as it says here."
 
 // lines are the cases of one tool.
-func lines(d tool.Definition, candidate string, ids map[string]bool) []line {
+func lines(d tool.Definition, ids map[string]bool) []line {
 	name := plainName(d.Name)
 	first := line{
 		ID:        unique(ids, name+"-plain"),
-		Intent:    "Call " + shown(d.Name) + " as its schema describes it" + claims(d.Annotations, candidate) + ".",
+		Intent:    "Call " + shown(d.Name) + " as its schema describes it" + claims(d.Annotations) + ".",
 		Todo:      todo,
 		Proposals: []tool.Proposal{{Name: d.Name, Arguments: json.RawMessage(`{}`)}},
 		Expected:  expected{OK: true, SideEffects: 1},
@@ -144,7 +151,7 @@ func unique(ids map[string]bool, id string) string {
 
 // claims tells what a server says of its tool. It is its own word: a hint that
 // is absent, or no boolean, is not told.
-func claims(annotations json.RawMessage, candidate string) string {
+func claims(annotations json.RawMessage) string {
 	if len(annotations) == 0 {
 		return ""
 	}
@@ -165,11 +172,7 @@ func claims(annotations json.RawMessage, candidate string) string {
 	if len(said) == 0 {
 		return ""
 	}
-	server := "the server"
-	if candidate != "" {
-		server += " " + shown(candidate)
-	}
-	return "; " + server + " says that " + strings.Join(said, " and that ")
+	return "; the server says that " + strings.Join(said, " and that ")
 }
 
 // quoteAll keeps a message on one line, without anything that acts.

@@ -21,7 +21,7 @@ func TestCases(t *testing.T) {
 			InputSchema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`)},
 		{Name: "broken", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer","minimum":2,"maximum":1}},"required":["a"]}`)},
 		{Name: "ask", InputSchema: json.RawMessage(`{}`), Annotations: json.RawMessage(`{"readOnlyHint":true}`)},
-	}, "after")
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,12 +31,12 @@ func TestCases(t *testing.T) {
 			arguments + `}],"expected":{"ok":false,"side_effect_count":0}}`
 	}
 	want := []string{
-		`{"case_id":"ask-plain","intent":"Call ask as its schema describes it; the server after says that it is read-only.",` + todo +
+		`{"case_id":"ask-plain","intent":"Call ask as its schema describes it; the server says that it is read-only.",` + todo +
 			`,"proposals":[{"name":"ask","arguments":{}}],"expected":{"ok":true,"side_effect_count":0}}`,
 		`{"case_id":"broken-plain","intent":"Call broken as its schema describes it.",` +
 			`"todo":"Fill in the arguments; no plain call was found (the argument /a: no number is within all its bounds). ` + todo[len(`"todo":"`):] +
 			`,"proposals":[{"name":"broken","arguments":{}}],"expected":{"ok":true,"side_effect_count":1}}`,
-		`{"case_id":"write-file-plain","intent":"Call \"write file\" as its schema describes it; the server after says that it is not read-only and that it is destructive.",` + todo +
+		`{"case_id":"write-file-plain","intent":"Call \"write file\" as its schema describes it; the server says that it is not read-only and that it is destructive.",` + todo +
 			`,"proposals":[{"name":"write file","arguments":{"path":"${SANDBOX}/example.txt"}}],"expected":{"ok":true,"side_effect_count":1}}`,
 		refuse("missing-path", "without its required property path", `{}`),
 		refuse("unknown", "with the property unexpected_property, which the schema does not know", `{"path":"${SANDBOX}/example.txt","unexpected_property":"example"}`),
@@ -49,7 +49,7 @@ func TestCases(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
-	if got, err := boundary.Cases(nil, "after"); err == nil {
+	if got, err := boundary.Cases(nil, nil); err == nil {
 		t.Errorf("%s for no tool", got)
 	}
 }
@@ -66,12 +66,12 @@ func TestCasesOfHostileNames(t *testing.T) {
 	}
 	definitions[3].Annotations = json.RawMessage(`{"readOnlyHint":"yes","destructiveHint":null}`)
 	definitions[4].Annotations = json.RawMessage(`{`)
-	got, err := boundary.Cases(definitions, "\x1b\n")
+	got, err := boundary.Cases(definitions, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	slices.Reverse(definitions)
-	again, err := boundary.Cases(definitions, "\x1b\n")
+	again, err := boundary.Cases(definitions, nil)
 	if err != nil || !bytes.Equal(got, again) {
 		t.Errorf("in another order: other bytes, %v", err)
 	}

@@ -61,7 +61,7 @@ func TestHostile(t *testing.T) {
 			start := time.Now()
 			d := define("t", tt.schema)
 			d.Annotations = json.RawMessage(strings.Repeat("[", 100_000))
-			lines, err := boundary.Cases([]tool.Definition{d}, "")
+			lines, err := boundary.Cases([]tool.Definition{d}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -203,7 +203,7 @@ func FuzzDefinition(f *testing.F) {
 		d := define(name, string(text))
 		d.Annotations = text
 		holds(t, d)
-		lines, err := boundary.Cases([]tool.Definition{d, d}, name)
+		lines, err := boundary.Cases([]tool.Definition{d, d}, &boundary.Contract{Raw: name, Governed: name + "-", Keys: map[string]string{name: "key"}})
 		if err != nil {
 			t.Fatal(err)
 		}

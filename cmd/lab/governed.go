@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"agentlab/lab/governed"
+	"agentlab/lab/overlay"
+	"agentlab/lab/pin"
+	"agentlab/lab/report"
+	"agentlab/lab/sandbox"
+	"agentlab/lab/suite"
+	"agentlab/lab/tool"
+)
+
+// contracts are the contract files of surfaces, with their locks, by the place of
+// the surface. A surface without one has nil.
+type contracts []*contractFile
+
+type contractFile struct {
+	*overlay.File
+	lock pin.Lock // of no tools where nothing is pinned
+}
+
+// readContracts reads every contract file and lock before anything is started.
+func readContracts(chosen []suite.Surface) (contracts, error) {
+	all := make(contracts, len(chosen))
+	for i, spec := range chosen {
+		if spec.Contract == "" {
+			continue
+		}
+		file, err := overlay.Read(spec.Contract, os.LookupEnv)
+		if err != nil {
+			return nil, unreadable(err)
+		}
+		all[i] = &contractFile{File: file}
+		if file.Pin == "" {
+			continue
+		}
+		if all[i].lock, err = readLock(file.Pin); err != nil {
+			return nil, usageError(fmt.Errorf("%w; \"lab pin %s\" writes it", err, spec.Name))
+		}
+	}
+	return all, nil
+}
+
+// over lays the contract of a surface over it. A surface without one, or one that
+// is down, is returned as it is.
+func (c *contractFile) over(server *sandbox.Surface, notice func(string)) (tool.Surface, error) {
+	if c == nil {
+		return server, nil
+	}
+	var tools []overlay.Tool
+	if server.Down() == nil {
+		definitions := server.Definitions()
+		if err := c.pinned(server.Name(), definitions, notice); err != nil {
+			return nil, err
+		}
+		var err error
+		if tools, err = c.Lay(definitions); err != nil {
+			return nil, unreadable(err)
+		}
+	}
+	surface, err := governed.Over(server, tools, governed.Settings{
+		Expand: sandbox.Expand,
+		OnFault: func(name string, cause error) {
+			if notice != nil {
+				first, _, _ := strings.Cut(cause.Error(), "\n")
+				notice(fmt.Sprintf("%s: %s: %s", server.Name(), name, first))
+			}
+		},
+	})
+	if err != nil {
+		return nil, usageError(fmt.Errorf("%s: %w", c.Path, err))
+	}
+	return surface, nil
+}
+
+// pinned is an error where a tool that the contract exposes is not what was
+// pinned. Of the others it is told.
+func (c *contractFile) pinned(surface string, definitions []tool.Definition, notice func(string)) error {
+	if c.Pin == "" {
+		return nil
+	}
+	var broken []string
+	others := make(map[string]bool)
+	named := c.Names()
+	for _, change := range c.lock.Changes(definitions) {
+		if slices.Contains(named, change.Tool) {
+			broken = append(broken, changeLines(change)...)
+		} else {
+			others[change.Tool] = true
+		}
+	}
+	if len(others) > 0 && notice != nil {
+		notice(fmt.Sprintf("%s: %s outside the contract not as pinned; lab pin --check tells more", surface,
+			report.Counted(len(others), "tool")))
+	}
+	if len(broken) == 0 {
+		return nil
+	}
+	return usageError(fmt.Errorf("%s: the tools are not what was pinned in %s\n%s\nreview what has changed; \"lab pin %s\" accepts it",
+		surface, c.Pin, strings.Join(broken, "\n"), surface))
+}
