@@ -39,7 +39,7 @@ func newRule(r overlay.ErrorRule) (rule, error) {
 
 // ofSuccess reports whether the rule is for answers that the server calls a
 // success.
-func (r *rule) ofSuccess() bool { return r.Part != nil || r.Begins != "" }
+func (r rule) ofSuccess() bool { return r.Part != nil || r.Begins != "" }
 
 // failure finds the rule for an answer that the server calls a failure.
 func (t *covered) failure(texts []string, message string) *rule {
@@ -104,14 +104,17 @@ func partOf(part, value any) bool {
 // take reads an answer of the server: what it put out, or the error that the
 // caller is told. Nothing is said yet of what became of a write.
 func (t *covered) take(result *tool.Result) (json.RawMessage, *tool.Error) {
-	texts := said(result)
 	e := result.Error
 	if e == nil {
-		if r := t.hiddenFailure(result.Output, texts); r != nil {
-			return nil, coded(r, t.spoken(texts))
+		if slices.ContainsFunc(t.rules, rule.ofSuccess) {
+			texts := said(result)
+			if r := t.hiddenFailure(result.Output, texts); r != nil {
+				return nil, coded(r, t.spoken(texts))
+			}
 		}
 		return t.hidden.document(result.Output), nil
 	}
+	texts := said(result)
 	if brokePromise(result) {
 		return nil, t.own(tool.InvalidToolOutput, tool.Internal, e, texts)
 	}

@@ -56,6 +56,7 @@ type covered struct {
 	overlay.Tool
 	rules  []rule
 	hidden *redactor
+	added  []byte // the name of the argument that the server does not get, as JSON
 }
 
 // sandbox is how a folder begins that is each session's own.
@@ -90,7 +91,10 @@ func Over(upstream tool.Surface, tools []overlay.Tool, settings Settings) (*Surf
 }
 
 func cover(t overlay.Tool) (*covered, error) {
-	c := &covered{Tool: t, hidden: newRedactor(t.Contract.Output)}
+	if complete, err := t.Contract.Complete(); err == nil { // or the registry says why not
+		t.Contract = complete
+	}
+	c := &covered{Tool: t, hidden: newRedactor(t.Contract.Output), added: jsonvalue.AppendString(nil, t.AddedKey)}
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if t.AddedKey != "" && t.AddedKey != t.Contract.IdempotencyKey {
@@ -244,15 +248,9 @@ func (s *session) access(t *covered, argument, resource string) registry.Access 
 }
 
 // upstreamArguments are the arguments of a call as the server gets them.
-func (t *covered) upstreamArguments(arguments json.RawMessage) (json.RawMessage, error) {
+func (t *covered) upstreamArguments(arguments json.RawMessage) json.RawMessage {
 	if t.AddedKey == "" {
-		return arguments, nil
+		return arguments
 	}
-	value, err := jsonvalue.Decode(arguments)
-	if err != nil {
-		return nil, err
-	}
-	object, _ := value.(map[string]any)
-	delete(object, t.AddedKey)
-	return jsonvalue.AppendCanonical(make([]byte, 0, len(arguments)), object), nil
+	return without(arguments, t.added)
 }

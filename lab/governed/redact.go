@@ -1,6 +1,7 @@
 package governed
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
@@ -145,7 +146,7 @@ func texts(output json.RawMessage) []string {
 			Text string `json:"text"`
 		} `json:"content"`
 	}
-	if json.Unmarshal(output, &blocks) == nil && blocks.Content != nil {
+	if bytes.Contains(output, []byte(`"content"`)) && json.Unmarshal(output, &blocks) == nil && blocks.Content != nil {
 		all := []string{}
 		for _, b := range blocks.Content {
 			if b.Type == "text" {

@@ -90,11 +90,7 @@ var errLost = fmt.Errorf("the server gave no answer: %w", registry.ErrResponseLo
 
 // read is the handler of a tool that changes nothing.
 func (s *session) read(ctx context.Context, t *covered, arguments json.RawMessage) (json.RawMessage, error) {
-	arguments, err := t.upstreamArguments(arguments)
-	if err != nil {
-		return nil, err
-	}
-	result := s.ask(ctx, t, arguments)
+	result := s.ask(ctx, t, t.upstreamArguments(arguments))
 	if s.lost(&result) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -110,17 +106,13 @@ func (s *session) read(ctx context.Context, t *covered, arguments json.RawMessag
 
 // write is the handler of a tool that changes something.
 func (s *session) write(ctx context.Context, t *covered, given json.RawMessage) (json.RawMessage, error) {
-	arguments, err := t.upstreamArguments(given)
-	if err != nil {
-		return nil, err
-	}
 	caller := registry.CallerOf(ctx).ID
 	ctx = outliving{s.life, ctx}
 	if s.life.Err() != nil {
 		return nil, refuseClosed() // it was never sent
 	}
 	a := s.ledger.begin(ctx)
-	result := s.ask(ctx, t, arguments)
+	result := s.ask(ctx, t, t.upstreamArguments(given))
 	if s.lost(&result) {
 		s.remember(t, caller, given, a)
 		return nil, errLost
@@ -136,7 +128,8 @@ func (s *session) write(ctx context.Context, t *covered, given json.RawMessage) 
 		refusal.Outcome = tool.Applied
 		return nil, refusal
 	}
-	if refusal.Outcome, err = s.ledger.settle(ctx, a); err != nil {
+	outcome, err := s.ledger.settle(ctx, a)
+	if refusal.Outcome = outcome; err != nil {
 		s.fault(t, fmt.Errorf("what a write changed could not be looked at: %w", err))
 	}
 	if refusal.Outcome == tool.Unknown {

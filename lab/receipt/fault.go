@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"modernc.org/sqlite"
@@ -66,8 +67,11 @@ func code(err error) int {
 	return 0
 }
 
-// isBusy reports whether somebody else holds a lock.
-func isBusy(err error) bool { return code(err)&0xff == codes.SQLITE_BUSY }
+// isBusy reports whether somebody else holds a lock. The errors of other drivers
+// than ours are told by SQLite's words for it.
+func isBusy(err error) bool {
+	return code(err)&0xff == codes.SQLITE_BUSY || err != nil && strings.Contains(err.Error(), "database is locked")
+}
 
 // patiently repeats what meets somebody else's lock until ctx ends; the error
 // is then that of ctx. What it repeats must have changed nothing.

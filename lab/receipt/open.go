@@ -23,21 +23,9 @@ const (
 	schemaVersion = 1
 )
 
-// schema is of version 1. Times are nanoseconds since 1970 in UTC. Keys compare
-// byte by byte, as Go compares strings.
+// schema is of version 1.
 const schema = `
-CREATE TABLE receipts (
-	tool        TEXT NOT NULL,
-	caller      TEXT NOT NULL,
-	key         TEXT NOT NULL,
-	state       TEXT NOT NULL CHECK (state IN ('applied', 'unknown')),
-	fingerprint TEXT NOT NULL,
-	output      TEXT,
-	error       TEXT,
-	settled_at  INTEGER,
-	expires_at  INTEGER,
-	PRIMARY KEY (tool, caller, key)
-) STRICT, WITHOUT ROWID;
+CREATE TABLE receipts ` + receiptColumns + `;
 
 CREATE TABLE records (
 	bucket   TEXT NOT NULL,
@@ -49,6 +37,21 @@ CREATE TABLE records (
 
 CREATE UNIQUE INDEX records_by_key ON records (bucket, key) WHERE key IS NOT NULL;
 `
+
+// receiptColumns is of version 1. Times are nanoseconds since 1970 in UTC. Keys
+// compare byte by byte, as Go compares strings.
+const receiptColumns = `(
+	tool        TEXT NOT NULL,
+	caller      TEXT NOT NULL,
+	key         TEXT NOT NULL,
+	state       TEXT NOT NULL CHECK (state IN ('applied', 'unknown')),
+	fingerprint TEXT NOT NULL,
+	output      TEXT,
+	error       TEXT,
+	settled_at  INTEGER,
+	expires_at  INTEGER,
+	PRIMARY KEY (tool, caller, key)
+) STRICT, WITHOUT ROWID`
 
 // readers bounds the connections that look while another one writes.
 const readers = 4
@@ -75,7 +78,7 @@ func OpenSQLite(ctx context.Context, path string) (*SQLite, error) {
 	if err != nil {
 		return nil, fault(err, "open receipts %s", path)
 	}
-	s := &SQLite{path: path}
+	s := &SQLite{path: path, table: "receipts"}
 	if s.writes, err = pool(absolute, "rw", 1, ""); err == nil {
 		s.reads, err = pool(absolute, "rw", readers, "&_query_only=1")
 	}
@@ -225,7 +228,7 @@ func create(ctx context.Context, path string) (err error) {
 // probe finds a file that can be read and not written. A file that another
 // process is writing to is not one: there is no need to wait for it.
 func (s *SQLite) probe(ctx context.Context) error {
-	tx, err := beginWrite(ctx, s.writes)
+	tx, err := s.beginWrite(ctx, s.writes)
 	if isBusy(err) {
 		return nil
 	}

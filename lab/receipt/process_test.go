@@ -21,7 +21,8 @@ import (
 // children are the programs that this test binary is when a test starts it
 // again, by the name in the environment.
 var children = map[string]func(path string) error{
-	"act": act,
+	"act":         act,
+	"actOnTheirs": actOnTheirs,
 }
 
 const (

@@ -28,6 +28,7 @@ var stores = []struct {
 }{
 	{"memory", func(testing.TB) Store { return new(Memory) }},
 	{"sqlite", func(t testing.TB) Store { return openAt(t, filepath.Join(t.TempDir(), "receipts.db")) }},
+	{"somebody else's database", func(t testing.TB) Store { return onTheirs(t, theirs(t, filepath.Join(t.TempDir(), "theirs.db"))) }},
 }
 
 // openAt opens a file for as long as the test runs.

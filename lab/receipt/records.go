@@ -48,7 +48,7 @@ type carried struct{}
 // keeps no records.
 func RecordsFrom(ctx context.Context) (Records, bool) {
 	t, _ := ctx.Value(carried{}).(*transaction)
-	if t == nil {
+	if t == nil || t.store.shared {
 		return nil, false
 	}
 	return t, true
@@ -132,7 +132,7 @@ func (s *SQLite) begin(ctx context.Context) (*transaction, error) {
 	outlive := context.AfterFunc(ctx, release)
 	var tx *sql.Tx
 	err = patiently(ctx, func() (err error) {
-		tx, err = beginWrite(lasting, conn)
+		tx, err = s.beginWrite(lasting, conn)
 		return err
 	})
 	if err == nil && !outlive() {
@@ -150,14 +150,14 @@ func (s *SQLite) begin(ctx context.Context) (*transaction, error) {
 // beginWrite opens a transaction that holds the right to write. SQLite opens one
 // that does not where the file is read-only, and says so at the first write: a
 // claim must know before its work is done.
-func beginWrite(ctx context.Context, conn interface {
+func (s *SQLite) beginWrite(ctx context.Context, conn interface {
 	BeginTx(context.Context, *sql.TxOptions) (*sql.Tx, error)
 }) (*sql.Tx, error) {
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := tx.Exec(`DELETE FROM receipts WHERE FALSE`); err != nil {
+	if _, err := tx.Exec(`DELETE FROM ` + s.table + ` WHERE FALSE`); err != nil {
 		_ = tx.Rollback()
 		return nil, err
 	}

@@ -30,6 +30,8 @@ import (
 // process finds no receipt, and would wait where it claims.
 type SQLite struct {
 	path   string
+	table  string  // of the receipts
+	shared bool    // the database is somebody else's, see [OnDB]
 	writes *sql.DB // one connection: what writes in this process waits for it
 	reads  *sql.DB
 	open   atomic.Pointer[Key] // what is claimed
@@ -62,7 +64,9 @@ func (s *SQLite) Claim(ctx context.Context, key Key, now time.Time) (Claim, *Rec
 		return nil, nil, fault(err, "claim in %s", s.path)
 	}
 	err = t.run(func(tx *sql.Tx) (err error) {
-		known, err = find(context.Background(), tx, key, now)
+		if known, err = s.lookUp(context.Background(), tx, key, now); err == nil && known == nil && s.shared {
+			err = s.mark(tx, key)
+		}
 		return err
 	})
 	if err != nil || known != nil {
@@ -84,7 +88,7 @@ func (s *SQLite) Peek(ctx context.Context, key Key, now time.Time) (*Receipt, er
 
 func (s *SQLite) find(ctx context.Context, key Key, now time.Time) (known *Receipt, err error) {
 	err = patiently(ctx, func() (err error) {
-		known, err = find(ctx, s.reads, key, now)
+		known, err = s.lookUp(ctx, s.reads, key, now)
 		return err
 	})
 	return known, fault(err, "look into receipts %s", s.path)
@@ -99,7 +103,7 @@ func (s *SQLite) Resolve(ctx context.Context, key Key, seen Receipt, found *Rece
 	err = s.Update(ctx, func(records Records) error {
 		return records.(*transaction).run(func(tx *sql.Tx) error {
 			if found == nil {
-				_, err := tx.Exec(`DELETE FROM receipts
+				_, err := tx.Exec(`DELETE FROM `+s.table+`
 					WHERE tool = ? AND caller = ? AND key = ? AND state = 'unknown' AND fingerprint = ? AND settled_at IS ?`,
 					key.Tool, key.Caller, key.Value, seen.Fingerprint, settled)
 				return err
@@ -108,7 +112,7 @@ func (s *SQLite) Resolve(ctx context.Context, key Key, seen Receipt, found *Rece
 			if err != nil {
 				return err
 			}
-			_, err = tx.Exec(`UPDATE receipts
+			_, err = tx.Exec(`UPDATE `+s.table+`
 				SET state = ?4, fingerprint = ?5, output = ?6, error = ?7, settled_at = ?8, expires_at = ?9
 				WHERE tool = ?1 AND caller = ?2 AND key = ?3 AND state = 'unknown' AND fingerprint = ?10 AND settled_at IS ?11`,
 				append(row.arguments(key), seen.Fingerprint, settled)...)
@@ -123,7 +127,7 @@ func (s *SQLite) List(ctx context.Context) (entries []Entry, err error) {
 	open := s.open.Load()
 	err = patiently(ctx, func() error {
 		entries = []Entry{}
-		rows, err := s.reads.QueryContext(ctx, `SELECT `+columns+`, tool, caller, key FROM receipts
+		rows, err := s.reads.QueryContext(ctx, `SELECT `+columns+`, tool, caller, key FROM `+s.table+`
 			ORDER BY tool, caller, key`)
 		if err != nil {
 			return err
@@ -178,7 +182,12 @@ func (c *sqliteClaim) Keep(receipt Receipt) error {
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(`INSERT OR REPLACE INTO receipts
+		if c.transaction.store.shared {
+			if err := c.transaction.store.unmark(tx, *c.key); err != nil {
+				return err
+			}
+		}
+		_, err = tx.Exec(`INSERT OR REPLACE INTO `+c.transaction.store.table+`
 			(tool, caller, key, state, fingerprint, output, error, settled_at, expires_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, row.arguments(*c.key)...)
 		return err
@@ -206,10 +215,10 @@ func (c *sqliteClaim) ended(err error) error {
 // columns are those of a receipt, in the order of [row.fields].
 const columns = `state, fingerprint, output, error, settled_at, expires_at`
 
-// find returns the receipt of an action that has not expired, or nil.
-func find(ctx context.Context, db queryer, key Key, now time.Time) (*Receipt, error) {
+// lookUp returns the receipt of an action that has not expired, or nil.
+func (s *SQLite) lookUp(ctx context.Context, db queryer, key Key, now time.Time) (*Receipt, error) {
 	var r row
-	err := db.QueryRowContext(ctx, `SELECT `+columns+` FROM receipts WHERE tool = ? AND caller = ? AND key = ?`,
+	err := db.QueryRowContext(ctx, `SELECT `+columns+` FROM `+s.table+` WHERE tool = ? AND caller = ? AND key = ?`,
 		key.Tool, key.Caller, key.Value).Scan(r.fields()...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil

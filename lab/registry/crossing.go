@@ -94,6 +94,8 @@ type answer struct {
 	err    error
 }
 
+var errNoReturn = errors.New("the handler did not return")
+
 // run calls the handler within the contract's timeout. The second value is
 // false where the timeout, or ctx, ended first.
 func (c *Crossing) run(ctx context.Context) (answer, bool) {
@@ -119,7 +121,7 @@ func (c *Crossing) run(ctx context.Context) (answer, bool) {
 	c.registry.late.Go(func() {
 		defer cancel()
 		// A handler may end its goroutine without returning.
-		a := answer{err: errors.New("the handler did not return")}
+		a := answer{err: errNoReturn}
 		defer func() { answers <- a }()
 		a = c.invoke(ctx)
 	})

@@ -1,0 +1,5 @@
+//go:build !race
+
+package governed_test
+
+const raceEnabled = false
