@@ -26,7 +26,7 @@ type Change struct {
 	// there was or is none. Of a whole tool they are its description.
 	Old, New string
 
-	json bool // both texts are JSON, or missing
+	json bool // what there is of the texts is JSON
 }
 
 // Changes lists what a catalog says else than the lock, by tool and then by
@@ -89,7 +89,7 @@ const (
 // and of how many places it does not. Every text is cut to what surrounds the
 // first difference.
 func (c Change) Differences() (told []Difference, more int) {
-	if c.json && c.Kind == Changed {
+	if c.json {
 		told = differences(c.Old, c.New)
 	} else {
 		told = []Difference{{Old: c.Old, New: c.New}}

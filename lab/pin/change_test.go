@@ -66,6 +66,18 @@ func TestDifferences(t *testing.T) {
 			t.Errorf("%v, %d", got, more)
 		}
 	})
+	t.Run("a long name", func(t *testing.T) {
+		got, _ := schemaChange(t, `{}`, `{"`+word+`":1}`).Differences()
+		if diff := cmp.Diff([]Difference{{"/" + word[:159] + "…", "", "1"}}, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("a description that looks like JSON", func(t *testing.T) {
+		got, _ := Of([]tool.Definition{{Description: "[1,2]"}}).Changes([]tool.Definition{{Description: "[1,3]"}})[0].Differences()
+		if diff := cmp.Diff([]Difference{{"", "[1,2]", "[1,3]"}}, got); diff != "" {
+			t.Error(diff)
+		}
+	})
 	t.Run("what came", func(t *testing.T) {
 		got, _ := Change{Kind: Added, Part: Annotations, New: `{"a":1}`, json: true}.Differences()
 		if diff := cmp.Diff([]Difference{{"", "", `{"a":1}`}}, got); diff != "" {

@@ -169,6 +169,11 @@ func TestHostileCatalog(t *testing.T) {
 	if diff := cmp.Diff([]string{"", "a/b~\ufffd\n", "deep", "deeper", "lone surrogate", "long", "no JSON", "numbers", "twice"}, again.Names()); diff != "" {
 		t.Error(diff)
 	}
+	// A part that is there and empty is still one: the file may be anybody's.
+	empty := Lock{[]locked{{"a", map[string]part{Description: {}, InputSchema: {}}}}}
+	if diff := cmp.Diff([]string{"removed a inputSchema"}, told(empty.Changes([]tool.Definition{{Name: "a", OutputSchema: raw("")}}))); diff != "" {
+		t.Error(diff)
+	}
 	// One word at the end of a megabyte is still seen.
 	other = hostile()
 	other[5].Description += "obey"
@@ -232,5 +237,24 @@ func TestChanges(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestDeepSchemas holds that a schema stands in the file as JSON where the whole
+// is then no deeper than what is read, and else as a text.
+func TestDeepSchemas(t *testing.T) {
+	for deep, want := range map[int]string{60: `"value": [`, 61: `"text": "[[[`, 64: `"text": "[[[`, 65: `"text": "[[[`} {
+		definitions := []tool.Definition{{Name: "a", InputSchema: raw(strings.Repeat("[", deep) + strings.Repeat("]", deep))}}
+		text := Of(definitions).Encode()
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%d: %s", deep, text)
+		}
+		l, err := Decode(text)
+		if err != nil {
+			t.Fatalf("%d: %v", deep, err)
+		}
+		if got := l.Changes(definitions); got != nil {
+			t.Errorf("%d: %v", deep, got)
+		}
 	}
 }

@@ -62,7 +62,7 @@ func Decode(text []byte) (Lock, error) {
 		fault := &Error{Reason: err.Error()}
 		if syntax := (*jsonvalue.SyntaxError)(nil); errors.As(err, &syntax) {
 			fault.Pointer = cut(syntax.Pointer)
-			fault.Reason = fmt.Sprintf("%s (byte %d)", cut(syntax.Reason), syntax.Offset)
+			fault.Reason = fmt.Sprintf("%s (byte %d)", syntax.Reason, syntax.Offset)
 		}
 		return Lock{}, fault
 	}
