@@ -24,6 +24,7 @@ type foreign struct {
 	config       string
 	server       string
 	candidateMCP string
+	contract     string
 	effects      []string
 	timeout      time.Duration
 	strict       bool
@@ -38,6 +39,7 @@ func (f *foreign) flags(cmd *cobra.Command) {
 	flags.StringVar(&f.candidateMCP, "candidate-mcp", "", "replay the MCP server that this `COMMAND` starts, alone")
 	flags.StringVar(&f.config, "mcp-config", "", "replay an MCP server of this client configuration `FILE` ({mcpServers: ...}), alone")
 	flags.StringVar(&f.server, "server", "", "the `NAME` of the server in --mcp-config")
+	flags.StringVar(&f.contract, "contract", "", "lay this contract `FILE` over the server of the flags, and compare it with the server itself")
 	flags.StringArrayVar(&f.effects, "effects", nil, "count what changes: `PROBE` is dir:PATH, sqlite:FILE, http:URL, command:COMMAND, or none; repeatable (default: dir:${SANDBOX})")
 	flags.DurationVar(&f.timeout, "timeout", suite.DefaultTimeout, "how long a server may take to start, and for each call, and a probe for each look")
 	flags.BoolVar(&f.strict, "strict-stdio", false, "text on a server's standard output ends it, as the protocol has it")
@@ -45,8 +47,12 @@ func (f *foreign) flags(cmd *cobra.Command) {
 	cmd.MarkFlagsRequiredTogether("mcp-config", "server")
 }
 
-// alone is the name of a surface that a flag makes.
-const alone = "candidate"
+// The names of surfaces that flags make: one alone, or one that is compared with
+// itself behind a contract.
+const (
+	alone = "candidate"
+	bare  = "raw"
+)
 
 // suite returns what is asked for, and the folder that commands run in; nil
 // where the built-in surfaces are.
@@ -55,14 +61,14 @@ func (f *foreign) suite(cmd *cobra.Command) (*suite.Suite, string, error) {
 	fromFlags := changed("candidate-mcp") || changed("mcp-config")
 	// An empty value is a variable of a shell that was not set.
 	for _, flag := range []struct{ name, what string }{
-		{"file", "file"}, {"mcp-config", "file"}, {"server", "server"}, {"baseline", "surface"}, {"candidate", "surface"},
+		{"file", "file"}, {"mcp-config", "file"}, {"server", "server"}, {"contract", "file"}, {"baseline", "surface"}, {"candidate", "surface"},
 	} {
 		if changed(flag.name) && cmd.Flag(flag.name).Value.String() == "" {
 			return nil, "", usageError(fmt.Errorf("--%s names no %s", flag.name, flag.what))
 		}
 	}
 	if !fromFlags {
-		for _, name := range []string{"effects", "timeout"} {
+		for _, name := range []string{"effects", "timeout", "contract"} {
 			if changed(name) {
 				return nil, "", usageError(fmt.Errorf("--%s is for --candidate-mcp and --mcp-config; a suite file has a key for it", name))
 			}
@@ -114,12 +120,20 @@ func (f *foreign) suite(cmd *cobra.Command) (*suite.Suite, string, error) {
 	if f.timeout < suite.MinTimeout || f.timeout > suite.MaxTimeout {
 		return nil, "", usageError(fmt.Errorf("--timeout %s is not from %s to %s", f.timeout, suite.MinTimeout, suite.MaxTimeout))
 	}
-	return &suite.Suite{
-		Surfaces:  []suite.Surface{surface},
-		Candidate: surface.Name,
-		Isolation: suite.PerCase,
-		Timeout:   f.timeout,
-	}, ".", nil
+	s := &suite.Suite{Surfaces: []suite.Surface{surface}, Candidate: surface.Name, Isolation: suite.PerCase, Timeout: f.timeout}
+	if f.contract != "" {
+		if surface.Name == governedName {
+			return nil, "", usageError(fmt.Errorf("--server %s: that is what the server behind the contract is called", governedName))
+		}
+		if surface.Name == alone {
+			s.Surfaces[0].Name = bare
+		}
+		behind := surface
+		behind.Name, behind.Contract = governedName, f.contract
+		s.Surfaces = append(s.Surfaces, behind)
+		s.Baseline, s.Candidate = s.Surfaces[0].Name, governedName
+	}
+	return s, ".", nil
 }
 
 // suiteFile is the suite file that is asked for, or that lies about, unless a
