@@ -13,8 +13,9 @@
 //
 // It does not say whether a change is a bad one, and it does not sign: who can
 // write the file can pin anything. A digest that does not fit its text shows a
-// careless hand, no attacker. What a tool does when it is called is not in its
-// catalog, and so not in its lock.
+// careless hand, no attacker. What tool.Definition does not hold of a tool, such
+// as a title, is not in its lock, and neither is what the tool does when it is
+// called.
 package pin
 
 import (

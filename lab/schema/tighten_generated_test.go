@@ -24,7 +24,7 @@ func TestTightenOnGenerated(t *testing.T) {
 		if err != nil {
 			return
 		}
-		for range 4 {
+		for range 20 {
 			with := g.with(root, 2)
 			result, err := Tighten(document, []byte(encode(with)))
 			if loose := (*Loosening)(nil); errors.As(err, &loose) {

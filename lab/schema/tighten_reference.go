@@ -28,10 +28,7 @@ func (d *document) local(under *ordered) *ordered {
 	if !local || err != nil || at != "" && at[0] != '/' || d.identified() {
 		return nil
 	}
-	if _, known := d.found[at]; !known {
-		d.found[at] = d.tree.find(at)
-	}
-	return d.found[at]
+	return d.tree.find(at)
 }
 
 // resolved is a schema with a copy of what its $ref leads to in place of that.

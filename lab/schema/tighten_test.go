@@ -95,6 +95,8 @@ func TestTighten(t *testing.T) {
 			`{"$defs":{"a":{"maxLength":5}},"properties":{"x":{"maxLength":4,"allOf":[{"minLength":1}]}}}`},
 		{"siblings of a reference do not count", `{` + stated07 + `,"definitions":{"a":{"maxLength":5}},"properties":{"x":{"$ref":"#/definitions/a","minLength":1,"title":"X"}}}`, `{"properties":{"x":{"maxLength":4}}}`,
 			`{` + stated07 + `,"definitions":{"a":{"maxLength":5}},"properties":{"x":{"maxLength":4,"title":"X"}}}`},
+		{"what is not known beside a reference", `{"$defs":{"a":{"type":"string","x-a":1,"x-b":1}},"properties":{"x":{"x-a":2,"$ref":"#/$defs/a"}}}`, `{"properties":{"x":{"maxLength":4}}}`,
+			`{"$defs":{"a":{"type":"string","x-a":1,"x-b":1}},"properties":{"x":{"x-a":2,"type":"string","x-b":1,"maxLength":4}}}`},
 		{"a reference to a reference", `{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"type":"string"}},"items":{"$ref":"#/$defs/a"}}`, `{"items":{"minLength":1}}`,
 			`{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"type":"string"}},"items":{"type":"string","minLength":1}}`},
 		{"recursion", `{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#"}}}}`, `{"properties":{"name":{"maxLength":3}}}`,
@@ -232,7 +234,7 @@ func TestTightenRefuses(t *testing.T) {
 // TestTightenTellsWhoseFault holds that a fault of the upstream is not one of
 // the keywords, which have a place of their own.
 func TestTightenTellsWhoseFault(t *testing.T) {
-	for _, upstream := range []string{``, `[]`, `{"type":"objekt"}`, `{"$ref":"http://a.test/"}`, `{"pattern":"(?=a)"}`} {
+	for _, upstream := range []string{``, `[]`, `{"title":"a","title":"b"}`, `{} {}`, `{"type":"objekt"}`, `{"$ref":"http://a.test/"}`, `{"pattern":"(?=a)"}`} {
 		_, err := Tighten(json.RawMessage(upstream), json.RawMessage(`{}`))
 		if fault, ok := err.(*Error); !ok {
 			t.Errorf("%s: %T %v", upstream, err, fault)
