@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -40,7 +42,10 @@ func readContracts(chosen []suite.Surface) (contracts, error) {
 			continue
 		}
 		if all[i].lock, err = readLock(file.Pin); err != nil {
-			return nil, usageError(fmt.Errorf("%w; \"lab pin %s\" writes it", err, spec.Name))
+			if errors.Is(err, fs.ErrNotExist) {
+				err = fmt.Errorf("%w; \"lab pin %s\" writes it", err, spec.Name)
+			}
+			return nil, usageError(err)
 		}
 	}
 	return all, nil

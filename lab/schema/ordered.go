@@ -59,13 +59,17 @@ func anObject(name string, value *ordered) *ordered {
 	return &ordered{kind: '{', names: []string{name}, held: []*ordered{value}}
 }
 
-// append writes the value without white space.
+// append writes the value without white space. It stops somewhere behind the
+// length that a schema may have: one place may stand in many copies.
 func (o *ordered) append(dst []byte) []byte {
 	if o.kind == 0 {
 		return append(dst, o.text...)
 	}
 	dst = append(dst, o.kind)
 	for i, held := range o.held {
+		if len(dst) > maxDocument {
+			return dst
+		}
 		if i > 0 {
 			dst = append(dst, ',')
 		}

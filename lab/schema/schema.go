@@ -3,7 +3,8 @@
 //
 // Start with [Compile] for a schema of our own and [CompileForeign] for one that
 // somebody else wrote; [Schema.Validate] takes a tree from jsonvalue.Decode
-// and lists every violation as JSON Pointer, keyword and message.
+// and lists every violation as JSON Pointer, keyword and message. [Tighten] lays
+// keywords of our own over a foreign schema, if they can only tighten it.
 //
 // One invariant: a value is never accepted wrongly. What the engines behind
 // this package get wrong, do not know or cannot do in bounded time is refused

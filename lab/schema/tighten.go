@@ -114,10 +114,14 @@ type document struct {
 	tree     *ordered
 	check    *checker
 	pointers map[*node]string
+	found    map[string]*ordered // what references lead to, by JSON Pointer
 }
 
 func inspect(tree *ordered) (*document, error) {
-	d := document{tree, &checker{draft: Draft202012, foreign: true, second: true}, make(map[*node]string)}
+	d := document{
+		tree: tree, check: &checker{draft: Draft202012, foreign: true, second: true},
+		pointers: make(map[*node]string), found: make(map[string]*ordered),
+	}
 	root, err := d.check.document(tree.value())
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math/big"
 	"slices"
 	"strconv"
@@ -16,6 +15,9 @@ type spot struct {
 	under *ordered // the upstream's schema, without a $ref
 	over  *ordered // the keywords
 	out   *ordered // what comes of it
+
+	known   []string        // the properties that the upstream names, once they were asked for
+	choices map[string]bool // the values of the upstream's enum, likewise
 }
 
 // groups are keywords that mean something together only.
@@ -235,13 +237,16 @@ func (s *spot) another(keyword, name string) error {
 // unnamed refuses a name that is none of those which the upstream has, if it has
 // any.
 func (s *spot) unnamed(name string, tokens ...string) error {
-	known := make(map[string]bool)
-	s.named(known, s.under, make(map[*ordered]bool))
-	if len(known) == 0 || known[name] {
+	if s.known == nil {
+		known := make(map[string]bool)
+		s.named(known, s.under, make(map[*ordered]bool))
+		s.known = append([]string{}, sortedKeys(known)...)
+	}
+	if _, is := slices.BinarySearch(s.known, name); is || len(s.known) == 0 {
 		return nil
 	}
 	fault := s.fault(tokens, "").(*Loosening)
-	fault.Known = slices.Sorted(maps.Keys(known))
+	fault.Known = slices.Clone(s.known)
 	choices := make([]string, len(fault.Known))
 	for i, name := range fault.Known {
 		choices[i] = quoted(name)
@@ -251,23 +256,32 @@ func (s *spot) unnamed(name string, tokens ...string) error {
 }
 
 func (s *spot) required(value *ordered) error {
-	own := s.under.get("required")
-	laid := own
+	laid := s.under.get("required")
+	own := set(laid)
+	var added []*ordered
 	for i, name := range value.held {
-		if own != nil && slices.ContainsFunc(own.held, name.equal) {
+		if own[canonical(name.value())] {
 			continue
 		}
 		text, _ := name.value().(string)
 		if err := s.unnamed(text, "required", strconv.Itoa(i)); err != nil {
 			return err
 		}
-		laid = laid.and(name)
+		added = append(added, name)
 	}
-	if laid == nil {
-		laid = value
-	}
-	s.out = s.out.with("required", laid)
+	s.out = s.out.with("required", laid.and(added...))
 	return nil
+}
+
+// set are the items of an array, or none, in the canonical form.
+func set(items *ordered) map[string]bool {
+	all := make(map[string]bool)
+	if items != nil {
+		for _, item := range items.held {
+			all[canonical(item.value())] = true
+		}
+	}
+	return all
 }
 
 func (s *spot) additional(value *ordered) error {
@@ -351,7 +365,10 @@ func (s *spot) admits(value *ordered, tokens ...string) error {
 	if s.has("const") && !s.under.get("const").equal(value) {
 		return s.fault(tokens, "%s is not the upstream's const", cut(text))
 	}
-	if own := s.under.get("enum"); own != nil && !slices.ContainsFunc(own.held, value.equal) {
+	if own := s.under.get("enum"); own != nil && s.choices == nil {
+		s.choices = set(own)
+	}
+	if s.choices != nil && !s.choices[text] {
 		return s.fault(tokens, "%s is not in the upstream's enum", cut(text))
 	}
 	if own := s.kinds(); own != nil && !slices.ContainsFunc(own, func(name string) bool { return isOf(value.value(), name) }) {

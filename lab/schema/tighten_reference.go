@@ -11,6 +11,9 @@ import (
 // what stands there.
 var inDocument = []string{"$schema", "$id", "id", "$defs", "definitions"}
 
+// maxSteps is how many references are followed that lead to references.
+const maxSteps = 100
+
 // identified reports whether the document has names that a copy would repeat.
 func (d *document) identified() bool {
 	all := d.check.ids.all
@@ -25,15 +28,18 @@ func (d *document) local(under *ordered) *ordered {
 	if !local || err != nil || at != "" && at[0] != '/' || d.identified() {
 		return nil
 	}
-	return d.tree.find(at)
+	if _, known := d.found[at]; !known {
+		d.found[at] = d.tree.find(at)
+	}
+	return d.found[at]
 }
 
 // resolved is a schema with a copy of what its $ref leads to in place of that.
 // The drafts ignore what stands beside a $ref; since 2019-09 it counts.
 func (l *laying) resolved(under *ordered) (*ordered, error) {
-	for under.get("$ref") != nil {
+	for steps := 0; under.get("$ref") != nil; steps++ {
 		target := l.local(under)
-		if target == nil {
+		if target == nil || steps == maxSteps {
 			return nil, l.fault(nil, "where the upstream's reference leads %s", notShown)
 		}
 		if target.kind != '{' {

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -244,5 +247,47 @@ func TestTightenTellsWhoseFault(t *testing.T) {
 	_, err = Tighten(json.RawMessage(`{"properties":{"b":{},"a":{}}}`), json.RawMessage(`{"required":["c"]}`))
 	if !errors.As(err, &loose) || !slices.Equal(loose.Known, []string{"a", "b"}) {
 		t.Errorf("%#v", err)
+	}
+}
+
+// TestTightenIsBounded holds that no schema makes this take long or grow without
+// a bound.
+func TestTightenIsBounded(t *testing.T) {
+	each := func(n int, format string) string {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = strings.NewReplacer("%d", strconv.Itoa(i), "%e", strconv.Itoa(i+1)).Replace(format)
+		}
+		return strings.Join(all, ",")
+	}
+	const tooLong = "with these keywords the schema cannot be checked: the document is longer than 1048576 bytes"
+	for name, c := range map[string]struct{ upstream, with, want string }{
+		"large copies": {`{"properties":{` + each(500, `"p%d":{"$ref":"#/$defs/large"}`) + `},"$defs":{"large":{"title":"` + repeat("x", 900_000) + `"}}}`,
+			`{"properties":{` + each(500, `"p%d":{"minLength":1}`) + `}}`, tooLong},
+		"a long way of references": {`{"properties":{` + each(4000, `"p%d":{"$ref":"#/properties/p%e"}`) + `,"p4000":{}}}`,
+			`{"properties":{` + each(4000, `"p%d":{"minLength":1}`) + `}}`, "/properties/p0: where the upstream's reference leads cannot be shown"},
+		"a way of references within reach": {`{"items":{"$ref":"#/$defs/p1"},"$defs":{` + each(100, `"p%d":{"$ref":"#/$defs/p%e"}`) + `,"p100":{}}}`, `{"items":{"minLength":1}}`, ""},
+		"references to each": {`{"properties":{` + each(1500, `"p%d":{"$ref":"#/properties/q%d"},"q%d":{}`) + `}}`,
+			`{"properties":{` + each(1500, `"p%d":{"minLength":1},"q%d":{"minLength":2}`) + `}}`, ""},
+		"recursion": {`{"properties":{"a":{"$ref":"#"},` + each(4000, `"p%d":{"$ref":"#"}`) + `}}`,
+			nested(30, `{"properties":{"a":`, `{"required":["p1"]}`, `}}`), tooLong},
+		"names from far away": {`{"anyOf":[` + each(3000, `{"properties":{"p%d":{}}}`) + `]}`,
+			`{"required":[` + each(3000, `"p%d"`) + `],"properties":{` + each(3000, `"p%d":{}`) + `}}`, ""},
+		"large choices": {`{"enum":[` + each(3000, `"v%d"`) + `]}`, `{"enum":[` + each(3000, `"v%d"`) + `]}`, ""},
+	} {
+		start := time.Now()
+		_, err := Tighten(json.RawMessage(c.upstream), json.RawMessage(c.with))
+		took := time.Since(start)
+		t.Logf("%s: %v", name, took)
+		if took > 10*time.Second {
+			t.Errorf("%s took %v", name, took)
+		}
+		got := ""
+		if err != nil {
+			got = strings.TrimPrefix(err.Error(), "not a tighter schema: ")
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%.500s", name, diff)
+		}
 	}
 }
