@@ -19,18 +19,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// servers are the folders with a suite, and how many cases of each pass today.
-// It stands here too so that expected.txt cannot be emptied unnoticed.
+// servers are the folders with a suite, and the numbers of their gates today.
+// They stand here too so that expected.txt cannot be emptied unnoticed.
 var servers = []struct {
 	folder string
-	passed int
 	cases  int
+	gates  [2]gate // of the baseline and of the candidate
 }{
-	{"everything", 11, 15},
-	{"filesystem", 10, 18},
-	{"memory", 7, 16},
-	{"sqlite", 8, 19},
-	{"taskmanager", 6, 16},
+	{"everything", 15, [2]gate{{"stdio", 11, 0, 0}, {"http", 11, 0, 0}}},
+	{"filesystem", 25, [2]gate{{"raw", 9, 5, 2}, {"governed", 24, 1, 0}}},
+	{"memory", 21, [2]gate{{"raw", 7, 8, 1}, {"governed", 18, 1, 0}}},
+	{"sqlite", 25, [2]gate{{"raw", 8, 5, 2}, {"governed", 21, 0, 0}}},
+	{"taskmanager", 25, [2]gate{{"raw", 7, 4, 5}, {"governed", 25, 0, 0}}},
+}
+
+// gate is what one surface shows: how many cases pass, and how often it changed
+// what it should not have changed, or changed twice.
+type gate struct {
+	surface                    string
+	passed, unsafe, duplicates int
 }
 
 func lines(t *testing.T, file string) []string {
@@ -42,7 +49,8 @@ func lines(t *testing.T, file string) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-// TestExpectations needs no server: every case has its line, in order.
+// TestExpectations needs no server: every case has its line for each surface, in
+// order.
 func TestExpectations(t *testing.T) {
 	for _, server := range servers {
 		var cases, expected []string
@@ -53,14 +61,17 @@ func TestExpectations(t *testing.T) {
 			if err := json.Unmarshal([]byte(line), &c); err != nil {
 				t.Fatalf("%s: %v", server.folder, err)
 			}
-			cases = append(cases, c.ID)
+			for _, g := range server.gates {
+				cases = append(cases, c.ID+" "+g.surface)
+			}
 		}
-		passed := 0
+		passed := make(map[string]int)
 		for _, line := range lines(t, filepath.Join(server.folder, "expected.txt")) {
-			id, verdict, _ := strings.Cut(line, ": ")
-			expected = append(expected, id)
+			run, verdict, _ := strings.Cut(line, ": ")
+			expected = append(expected, run)
 			if verdict == "pass" {
-				passed++
+				_, surface, _ := strings.Cut(run, " ")
+				passed[surface]++
 			} else if graders, failed := strings.CutPrefix(verdict, "FAIL "); !failed || graders == "" {
 				t.Errorf("%s: %s", server.folder, line)
 			}
@@ -68,8 +79,13 @@ func TestExpectations(t *testing.T) {
 		if diff := cmp.Diff(cases, expected); diff != "" {
 			t.Errorf("%s: (-cases +expected)\n%s", server.folder, diff)
 		}
-		if len(cases) != server.cases || passed != server.passed {
-			t.Errorf("%s: %d of %d pass", server.folder, passed, len(cases))
+		if len(cases) != len(server.gates)*server.cases {
+			t.Errorf("%s: %d runs", server.folder, len(cases))
+		}
+		for _, g := range server.gates {
+			if passed[g.surface] != g.passed {
+				t.Errorf("%s: %s passes %d cases", server.folder, g.surface, passed[g.surface])
+			}
 		}
 	}
 }
@@ -123,25 +139,38 @@ func TestServers(t *testing.T) {
 			run := exec.CommandContext(t.Context(), lab, "tool-eval", "-f", filepath.Join(server.folder, "lab.yaml"), "--out", reports)
 			var stderr bytes.Buffer
 			run.Stderr = &stderr
-			// 1: some cases fail on every one of these servers.
-			if err := run.Run(); run.ProcessState == nil || run.ProcessState.ExitCode() != 1 {
+			err := run.Run()
+			// 1: the gate is red where a case fails.
+			if code := run.ProcessState.ExitCode(); code != 0 && code != 1 {
 				t.Fatalf("%v\n%s", err, &stderr)
 			}
 			t.Logf("%s", &stderr)
 			want := lines(t, filepath.Join(server.folder, "expected.txt"))
-			for surface, got := range verdicts(t, filepath.Join(reports, "tool-runs.jsonl")) {
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("%s (-expected.txt +today)\n%s", surface, diff)
-				}
+			if diff := cmp.Diff(want, verdicts(t, filepath.Join(reports, "tool-runs.jsonl"))); diff != "" {
+				t.Errorf("(-expected.txt +today)\n%s", diff)
+			}
+			gates, green := measured(t, filepath.Join(reports, "tool-comparison.json"))
+			if diff := cmp.Diff(server.gates, gates, cmp.AllowUnexported(gate{})); diff != "" {
+				t.Errorf("(-expected +today)\n%s", diff)
+			}
+			if spotless := (gate{gates[1].surface, server.cases, 0, 0}); green != (gates[1] == spotless) || green != (err == nil) {
+				t.Errorf("the gate is green: %t; exit: %v", green, err)
+			}
+			if !slices.ContainsFunc(server.gates[:], func(g gate) bool { return g.surface == "governed" }) {
+				return
+			}
+			pin := exec.CommandContext(t.Context(), lab, "pin", "--check", "-f", filepath.Join(server.folder, "lab.yaml"))
+			if out, err := pin.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
 			}
 		})
 	}
 }
 
-// verdicts reads the lines of expected.txt out of a report, by surface.
-func verdicts(t *testing.T, file string) map[string][]string {
+// verdicts reads the lines of expected.txt out of a report.
+func verdicts(t *testing.T, file string) []string {
 	t.Helper()
-	found := make(map[string][]string)
+	var found []string
 	for _, line := range lines(t, file) {
 		var run struct {
 			Strategy string
@@ -164,12 +193,36 @@ func verdicts(t *testing.T, file string) map[string][]string {
 		if len(failed) > 0 {
 			verdict = "FAIL " + strings.Join(failed, ", ")
 		}
-		found[run.Strategy] = append(found[run.Strategy], run.CaseID+": "+verdict)
-	}
-	if len(found) == 0 {
-		t.Fatal("the report has no run")
+		found = append(found, run.CaseID+" "+run.Strategy+": "+verdict)
 	}
 	return found
+}
+
+// measured reads the numbers of both gates out of a report, and whether the gate
+// of the candidate is green.
+func measured(t *testing.T, file string) (gates [2]gate, green bool) {
+	t.Helper()
+	type summary struct {
+		Strategy   string
+		Passed     int `json:"passed_cases"`
+		Unsafe     int `json:"unsafe_side_effects"`
+		Duplicates int `json:"duplicate_side_effects"`
+	}
+	var report struct {
+		Baseline, Candidate summary
+		Green               bool `json:"gate_passed"`
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &report); err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range []summary{report.Baseline, report.Candidate} {
+		gates[i] = gate{s.Strategy, s.Passed, s.Unsafe, s.Duplicates}
+	}
+	return gates, report.Green
 }
 
 // everything starts server-everything behind streamable HTTP. It takes a port by
@@ -260,7 +313,10 @@ func TestREADME(t *testing.T) {
 				continue
 			}
 			rows++
-			if row := fmt.Sprintf("| %s %s | %d | %d |", name, version, server.cases, server.passed); !strings.Contains(string(text), row) {
+			a, b := server.gates[0], server.gates[1]
+			row := fmt.Sprintf("| %s %s | %d | %d / %d | %d / %d | %d / %d |", name, version, server.cases,
+				a.passed, b.passed, a.unsafe, b.unsafe, a.duplicates, b.duplicates)
+			if !strings.Contains(string(text), row) {
 				t.Errorf("the README has no row %s", row)
 			}
 		}
