@@ -94,6 +94,9 @@ type Contract struct {
 	// session; zero means any number. A further call waits, in the order in which
 	// they came, as long as the timeout; on a simulated clock nothing waits.
 	Concurrency int `json:"concurrency,omitempty"`
+	// Turn names what Concurrency is of: tools of one Turn wait for each other, as
+	// those that write to one file have to. Without it each tool has its own.
+	Turn string `json:"turn,omitempty"`
 	// Foreign says that somebody else wrote the schemas: what is not known in them
 	// is an annotation, they are of 2020-12 where they do not say, and there may be
 	// none of the output.
@@ -235,6 +238,9 @@ func (c Contract) Complete() (Contract, error) {
 	}
 	if c.Cost < 0 || c.Concurrency < 0 || c.ReceiptTTL < 0 || c.Output != nil && c.Output.MaxBytes < 0 {
 		fault("cost, concurrency, receipt_ttl and output.max_bytes are not negative")
+	}
+	if c.Turn != "" && c.Concurrency == 0 {
+		fault("turn is set, but concurrency is not")
 	}
 	for _, rule := range c.Errors {
 		if _, known := tool.Lookup(rule.Code); !known {

@@ -70,6 +70,7 @@ func TestCompleteRefuses(t *testing.T) {
 		"precondition":    {func(c *Contract) { c.Precondition = true }, []string{"approval is never"}},
 		"resource":        {func(c *Contract) { c.Resources = []Resource{{}} }, []string{"argument is empty"}},
 		"hidden as":       {func(c *Contract) { c.Resources = []Resource{{Argument: "a", HiddenAs: "x"}} }, []string{`"x" is no known code`}},
+		"turn":            {func(c *Contract) { c.Turn = "store" }, []string{"concurrency is not"}},
 		"concurrency":     {func(c *Contract) { c.Concurrency = -1 }, []string{"not negative"}},
 		"error rule":      {func(c *Contract) { c.Errors = []ErrorRule{{"gone", "x"}} }, []string{`"x" is no known code`}},
 		"all that is bad": {func(c *Contract) { c.Permission, c.Effect = "", "x" }, []string{"permission is empty", `effect "x"`}},

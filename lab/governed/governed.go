@@ -111,9 +111,11 @@ func cover(t overlay.Tool) (*covered, error) {
 	}
 	if p := t.Precondition; p != nil {
 		// A refusal shows both what a precondition is of and what it is.
-		for name := range strings.SplitSeq(p.Field, ".") {
-			if c.hidden.hides(name) {
-				fault("the precondition rests on %q, which is redacted", p.Field)
+		for _, field := range p.Fields {
+			for name := range strings.SplitSeq(field, ".") {
+				if c.hidden.hides(name) {
+					fault("the precondition rests on %q, which is redacted", field)
+				}
 			}
 		}
 		for _, a := range p.Arguments {

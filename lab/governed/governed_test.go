@@ -235,12 +235,12 @@ func TestContractsThatDoNotHoldTogether(t *testing.T) {
 		`a precondition is asked for`:             func(t *overlay.Tool) { t.Contract.Precondition = true },
 		`or the other way round`:                  func(t *overlay.Tool) { t.Precondition = &overlay.Precondition{Tool: "get"} },
 		`rests on "a.token", which is redacted`: func(t *overlay.Tool) {
-			t.Contract.Precondition, t.Precondition = true, &overlay.Precondition{Tool: "get", Field: "a.token"}
+			t.Contract.Precondition, t.Precondition = true, &overlay.Precondition{Tool: "get", Fields: []string{"a.token"}}
 			t.Contract.Output = &contract.Output{Credentials: true}
 		},
 		`rests on the argument "n", which is redacted`: func(t *overlay.Tool) {
 			t.Contract.Precondition = true
-			t.Precondition = &overlay.Precondition{Tool: "get", Field: "f", Arguments: []overlay.Argument{{Name: "n", From: "text"}}}
+			t.Precondition = &overlay.Precondition{Tool: "get", Fields: []string{"f"}, Arguments: []overlay.Argument{{Name: "n", From: "text"}}}
 			t.Contract.Output = &contract.Output{Secret: []string{"text"}}
 		},
 		`rule for x matches everything`: func(t *overlay.Tool) { t.Rules = []overlay.ErrorRule{{Code: "x", Category: tool.Internal}} },

@@ -31,7 +31,12 @@ func (s *session) version(ctx context.Context, t *covered, arguments json.RawMes
 	if err != nil {
 		return v, fmt.Errorf("the precondition has no arguments: %w", err)
 	}
-	v.Of = short(t.Precondition.Tool + " " + string(asked))
+	// Another tool's contract may name the same in another order.
+	named, err := jsonvalue.Decode(asked)
+	if err != nil {
+		return v, fmt.Errorf("the precondition has no arguments: %w", err)
+	}
+	v.Of = short(t.Precondition.Tool + " " + string(jsonvalue.AppendCanonical(nil, named)))
 	result := s.upstream.Call(ctx, tool.Call{
 		Proposal: tool.Proposal{Name: t.Precondition.Tool, Arguments: asked},
 	})
@@ -47,11 +52,17 @@ func (s *session) version(ctx context.Context, t *covered, arguments json.RawMes
 	case refusal != nil:
 		return v, fmt.Errorf("the precondition's call of %s: %w", t.Precondition.Tool, refusal)
 	}
-	is, found := field(output, said(&result), t.Precondition.Field)
-	if !found {
-		return v, fmt.Errorf("the answer of %s has no %q", t.Precondition.Tool, t.Precondition.Field)
+	all := make([]string, len(t.Precondition.Fields))
+	for i, name := range t.Precondition.Fields {
+		var found bool
+		if all[i], found = field(output, said(&result), name); !found {
+			return v, fmt.Errorf("the answer of %s has no %q", t.Precondition.Tool, name)
+		}
+		if len(all) > 1 {
+			all[i] = name + ": " + short(all[i])
+		}
 	}
-	v.Is = short(is)
+	v.Is = short(strings.Join(all, ", "))
 	return v, nil
 }
 

@@ -21,7 +21,7 @@ func preconditioned(field string, answer func(s *server, name string) tool.Resul
 			return answer(s, a["of"].(string))
 		}
 		put.Contract.Precondition = true
-		put.Precondition = &overlay.Precondition{Tool: "info", Field: field, Arguments: []overlay.Argument{
+		put.Precondition = &overlay.Precondition{Tool: "info", Fields: []string{field}, Arguments: []overlay.Argument{
 			{Name: "of", From: "name"}, {Name: "deep", Value: json.RawMessage(`true`)},
 		}}
 	}

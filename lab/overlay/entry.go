@@ -58,7 +58,13 @@ var toolFields = table[entry]{
 		e.Contract.Rate = new(contract.Rate)
 		yamlfile.Object(r, p, rateFields, e.Contract.Rate)
 	}),
-	yamlfile.Optional("concurrency", func(r *reader, p place, e *entry) { e.Contract.Concurrency, _ = r.Count(p, 1, most) }),
+	yamlfile.Optional("concurrency", func(r *reader, p place, e *entry) {
+		if p.Kind() == yamlfile.Mapping {
+			yamlfile.Object(r, p, concurrencyFields, e)
+			return
+		}
+		e.Contract.Concurrency, _ = r.Count(p, 1, most)
+	}),
 	yamlfile.Optional("cost", func(r *reader, p place, e *entry) { e.Contract.Cost, _ = r.Count(p, 0, 1_000_000) }),
 	yamlfile.Optional("visibility", func(r *reader, p place, e *entry) {
 		e.Contract.Visibility = new(contract.Visibility)
@@ -96,6 +102,14 @@ var visibilityFields = table[contract.Visibility]{
 // keyName is the form of an argument that is added: what every model's interface
 // takes for a name.
 var keyName = yamlfile.Grammar(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+
+var concurrencyFields = table[entry]{
+	yamlfile.Required("of", func(r *reader, p place, e *entry) {
+		e.Contract.Turn, _ = r.Filled(p, "a name for what the tools share")
+		e.places["concurrency.of"] = p
+	}),
+	yamlfile.Required("limit", func(r *reader, p place, e *entry) { e.Contract.Concurrency, _ = r.Count(p, 1, most) }),
+}
 
 var idempotencyFields = table[entry]{
 	yamlfile.Required("key", func(r *reader, p place, e *entry) {

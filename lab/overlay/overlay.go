@@ -130,8 +130,16 @@ func (r *reader) tools(p place, f *File) {
 
 // together checks what tools say of each other.
 func (r *reader) together(f *File) {
+	shared := make(map[string]*entry)
 	for _, name := range f.Names() {
 		e := f.tools[name]
+		if of := e.Contract.Turn; of != "" {
+			if first := shared[of]; first == nil {
+				shared[of] = e
+			} else if first.Contract.Concurrency != e.Contract.Concurrency {
+				r.Fault(e.places["concurrency.of"], fmt.Sprintf("has another limit at %s: %d", yamlfile.Name(first.Contract.Name), first.Contract.Concurrency))
+			}
+		}
 		if e.Precondition == nil {
 			continue
 		}

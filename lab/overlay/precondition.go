@@ -13,9 +13,10 @@ import (
 type Precondition struct {
 	Tool      string // of the same server; it need not be exposed
 	Arguments []Argument
-	// Field is where the version stands in the answer: a member of the structured
-	// output, deeper ones behind dots, or else a line "FIELD: value" of the text.
-	Field string
+	// Fields are where the version stands in the answer: each a member of the
+	// structured output, deeper ones behind dots, or else a line "FIELD: value" of
+	// the text. Together they are the version.
+	Fields []string
 }
 
 // Argument is one argument of the call that reads.
@@ -60,11 +61,19 @@ var preconditionFields = table[entry]{
 		}
 	}),
 	yamlfile.Required("field", func(r *reader, p place, e *entry) {
-		field, ok := r.Filled(p, "the name of a field")
-		if ok && strings.Contains("."+field+".", "..") {
-			r.Fault(p, "must be names with dots between them")
+		items := []place{p}
+		if p.Kind() == yamlfile.List {
+			if items, _ = r.Items(p, ""); len(items) == 0 {
+				r.Fault(p, "must name at least one field")
+			}
 		}
-		e.Precondition.Field = field
+		for _, item := range items {
+			field, ok := r.Filled(item, "the name of a field")
+			if ok && strings.Contains("."+field+".", "..") {
+				r.Fault(item, "must be names with dots between them")
+			}
+			e.Precondition.Fields = append(e.Precondition.Fields, field)
+		}
 	}),
 }
 

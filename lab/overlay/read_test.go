@@ -110,7 +110,7 @@ func TestExample(t *testing.T) {
 			},
 			AddedKey:     "action_id",
 			Within:       map[string]string{"path": "${SANDBOX}"},
-			Precondition: &overlay.Precondition{Tool: "get_file_info", Arguments: []overlay.Argument{{Name: "path", From: "path"}}, Field: "modified"},
+			Precondition: &overlay.Precondition{Tool: "get_file_info", Arguments: []overlay.Argument{{Name: "path", From: "path"}}, Fields: []string{"modified"}},
 			Rules:        []overlay.ErrorRule{{Match: "ENOENT", Code: "file_not_found", Category: "not_found"}},
 		},
 	}
@@ -135,7 +135,7 @@ func TestExample(t *testing.T) {
 func TestEveryKey(t *testing.T) {
 	f, dir, faults := read(t, `{"version": 1.0, "tools": {
 "read_text_file": {
-  "permission": "${TOKEN}", "effect": "read", "timeout": "1m", "retry": "transient", "concurrency": 3, "cost": 7,
+  "permission": "${TOKEN}", "effect": "read", "timeout": "1m", "retry": "transient", "concurrency": {"of": "disk", "limit": 3}, "cost": 7,
   "rate": {"burst": 5, "every": "1s"},
   "visibility": {"permissions": ["a", "b"], "tasks": ["c"], "environments": ["d"]},
   "resource": {"argument": "path", "within": "sub/../folder"},
@@ -150,7 +150,7 @@ func TestEveryKey(t *testing.T) {
   "permission": "p", "effect": "${EFFECT}", "approval": "bound", "approver": {"permission": "q", "not_caller": true},
   "resource": [{"argument": "source", "within": "${SANDBOX}/a"}, {"argument": "destination", "within": "/b"}],
   "idempotency": {"key": "destination", "add": false, "expires": "24h"},
-  "precondition": {"call": "read_many", "field": "a.b", "arguments": {"paths": ["${SANDBOX}", 1e2, "$x"]}}},
+  "precondition": {"call": "read_many", "field": ["a.b", "c"], "arguments": {"paths": ["${SANDBOX}", 1e2, "$x"]}}},
 "write_file": {"permission": "p", "effect": "destructive", "approval": "required", "idempotency": {"key": "content"},
   "precondition": {"call": "get_file_info", "field": "f", "arguments": {"path": "$$.x"}}},
 "read_many": {"permission": "p", "effect": "read", "resource": {"argument": "paths", "within": "."},
@@ -173,17 +173,17 @@ func TestEveryKey(t *testing.T) {
 				Approver: &contract.Approver{Permission: "q", NotCaller: true}, Resources: []contract.Resource{{Argument: "source"}, {Argument: "destination"}},
 				IdempotencyKey: "destination", ReceiptTTL: 24 * time.Hour, Precondition: true},
 			Within:       map[string]string{"source": "${SANDBOX}/a", "destination": "/b"},
-			Precondition: &overlay.Precondition{Tool: "read_many", Field: "a.b", Arguments: []overlay.Argument{{Name: "paths", Value: raw(`["${SANDBOX}",1e2,"$x"]`)}}},
+			Precondition: &overlay.Precondition{Tool: "read_many", Fields: []string{"a.b", "c"}, Arguments: []overlay.Argument{{Name: "paths", Value: raw(`["${SANDBOX}",1e2,"$x"]`)}}},
 		},
 		{
 			Contract: contract.Contract{Definition: named("read_many"), Permission: "p", Effect: "read", Approval: "bound", Retry: "never", Timeout: 10 * time.Second, Foreign: true,
 				Resources: []contract.Resource{{Argument: "paths"}}, Precondition: true},
 			Within:       map[string]string{"paths": dir},
-			Precondition: &overlay.Precondition{Tool: "get_file_info", Field: "f", Arguments: []overlay.Argument{{Name: "path", Value: raw(`"$.path"`)}}},
+			Precondition: &overlay.Precondition{Tool: "get_file_info", Fields: []string{"f"}, Arguments: []overlay.Argument{{Name: "path", Value: raw(`"$.path"`)}}},
 		},
 		{
 			Contract: contract.Contract{Definition: named("read_text_file"), Permission: "s3cr3t", Effect: "read", Approval: "never", Retry: "transient", Timeout: time.Minute, Foreign: true,
-				Concurrency: 3, Cost: 7, Rate: &contract.Rate{Burst: 5, Every: time.Second},
+				Concurrency: 3, Turn: "disk", Cost: 7, Rate: &contract.Rate{Burst: 5, Every: time.Second},
 				Visibility: &contract.Visibility{Permissions: []string{"a", "b"}, Tasks: []string{"c"}, Environments: []string{"d"}},
 				Resources:  []contract.Resource{{Argument: "path"}},
 				Output:     &contract.Output{MaxBytes: 5, NarrowBy: []string{"head"}, Secret: []string{"x"}, Credentials: true}},
@@ -199,7 +199,7 @@ func TestEveryKey(t *testing.T) {
 		{
 			Contract: contract.Contract{Definition: named("write_file"), Permission: "p", Effect: "destructive", Approval: "required", Retry: "never", Timeout: 10 * time.Second, Foreign: true,
 				IdempotencyKey: "content", Precondition: true},
-			Precondition: &overlay.Precondition{Tool: "get_file_info", Field: "f", Arguments: []overlay.Argument{{Name: "path", Value: raw(`"$.x"`)}}},
+			Precondition: &overlay.Precondition{Tool: "get_file_info", Fields: []string{"f"}, Arguments: []overlay.Argument{{Name: "path", Value: raw(`"$.x"`)}}},
 		},
 	}
 	if diff := cmp.Diff(want, tools); diff != "" {
@@ -293,6 +293,11 @@ func TestFaults(t *testing.T) {
 		{"retry", of("retry: always"), "3:44: tools.t.retry: must be one of never, transient"},
 		{"rate", of("rate: {burst: 0, every: 1us}"), "3:51: tools.t.rate.burst: must be a whole number from 1 to 10000\n3:61: tools.t.rate.every: must be a duration with its unit, from 1ms to 24h, such as 1s"},
 		{"half a rate", of("rate: {burst: 1}"), "3:43: tools.t.rate.every: missing"},
+		{"field", of("precondition: {call: a, field: []}, approval: required"), "3:68: tools.t.precondition.field: must name at least one field"},
+		{"fields", of("precondition: {call: a, field: [b, c..d]}, approval: required"), "3:72: tools.t.precondition.field[1]: must be names with dots between them"},
+		{"turn", of("concurrency: {of: a}"), "3:50: tools.t.concurrency.limit: missing"},
+		{"turns", "version: 1\ntools:\n  a: {permission: p, effect: write, concurrency: {of: x, limit: 1}}\n  b: {permission: p, effect: write, concurrency: {of: x, limit: 2}}\n",
+			"4:55: tools.b.concurrency.of: has another limit at a: 1"},
 		{"concurrency", of("concurrency: 0"), "3:50: tools.t.concurrency: must be a whole number from 1 to 10000"},
 		{"cost", of("cost: '1'"), "3:43: tools.t.cost: must be a whole number from 0 to 1000000"},
 		{"visibility", of("visibility: {tasks: a, environments: ['']}"), "3:57: tools.t.visibility.tasks: must be a list of strings, not a string\n3:75: tools.t.visibility.environments[0]: must be an environment, not an empty string"},

@@ -34,6 +34,7 @@ func TestSchemaNamesTheKeys(t *testing.T) {
 		"approver":     approverFields.Required(),
 		"resource":     resourceFields.Required(),
 		"idempotency":  idempotencyFields.Required(),
+		"concurrency":  concurrencyFields.Required(),
 		"precondition": preconditionFields.Required(),
 		"rate":         rateFields.Required(),
 		"visibility":   visibilityFields.Required(),
@@ -129,8 +130,8 @@ func TestSchemaAgrees(t *testing.T) {
 		"approval: bound, precondition: {call: a, field: ''}", "approval: bound, precondition: {call: a, field: .b}", "approval: bound, precondition: {call: a, field: b..c}", "approval: bound, precondition: {call: a, field: b, arguments: [x]}", "approval: bound, precondition: {call: '', field: b}")
 	only(true, false, "approval: bound, precondition: {call: t, field: b}")
 	only(true, false, "approval: bound, precondition: {call: a, field: b, arguments: {x: [$.y]}}")
-	keys(true, "timeout: 1s", "retry: never", "retry: transient", "rate: {burst: 1, every: 1ms}", "concurrency: 1", "concurrency: 10000", "cost: 0", "cost: 1000000", "visibility: {}", "visibility: {permissions: [], tasks: [a], environments: [b, c]}")
-	keys(false, "timeout: 1", "timeout: soon", "retry: always", "retry: 1", "rate: {burst: 1}", "rate: {every: 1s}", "rate: {burst: 0, every: 1s}", "rate: {burst: 10001, every: 1s}", "rate: 1", "concurrency: 0", "concurrency: 10001", "concurrency: 1.5",
+	keys(true, "timeout: 1s", "retry: never", "retry: transient", "rate: {burst: 1, every: 1ms}", "concurrency: 1", "concurrency: 10000", "concurrency: {of: a, limit: 1}", "approval: required, precondition: {call: a, field: [b, c.d]}", "cost: 0", "cost: 1000000", "visibility: {}", "visibility: {permissions: [], tasks: [a], environments: [b, c]}")
+	keys(false, "timeout: 1", "timeout: soon", "retry: always", "retry: 1", "rate: {burst: 1}", "rate: {every: 1s}", "rate: {burst: 0, every: 1s}", "rate: {burst: 10001, every: 1s}", "rate: 1", "concurrency: 0", "concurrency: 10001", "concurrency: {of: a}", "concurrency: {of: '', limit: 1}", "approval: required, precondition: {call: a, field: []}", "concurrency: 1.5",
 		"concurrency: '1'", "cost: -1", "cost: 1000001", "cost: ", "visibility: []", "visibility: {tasks: a}", "visibility: {tasks: ['']}", "visibility: {task: [a]}")
 	only(true, false, "timeout: 11m")
 	only(true, false, "rate: {burst: 1, every: 25h}")

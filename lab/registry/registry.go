@@ -148,10 +148,17 @@ func (e *entry) retired() bool { return e.Lifecycle != nil && e.Lifecycle.Retire
 func Compile(contracts ...contract.Contract) (*Catalog, error) {
 	catalog := &Catalog{entries: make(map[string]*entry, len(contracts))}
 	var faults []error
+	shared := make(map[string]*entry) // by what they share
 	for _, c := range contracts {
 		e, err := compile(c)
 		if err == nil && catalog.entries[c.Name] != nil {
 			err = fmt.Errorf("contract of tool %q: the name is taken", c.Name)
+		}
+		if err == nil && c.Turn != "" {
+			if other := shared[c.Turn]; other != nil && other.Concurrency != c.Concurrency {
+				err = fmt.Errorf("contract of tool %q: %d calls of %q at once, and %d by the contract of %q", c.Name, c.Concurrency, c.Turn, other.Concurrency, other.Name)
+			}
+			shared[c.Turn] = e
 		}
 		if err != nil {
 			faults = append(faults, err)

@@ -10,15 +10,25 @@ import (
 	"agentlab/lab/tool"
 )
 
-// turns are the calls at work on each tool whose contract bounds how many that
-// may be, and those that wait, in the order in which they came.
+// turns are the calls at work on whatever a contract bounds the calls of, a tool or
+// what several share, and those that wait, in the order in which they came.
 //
 // A call takes its turn before it claims an action, and never waits for a turn
 // with a claim: a repeat that has a turn and waits for the claim waits for a call
 // that has its own.
 type turns struct {
-	mu    sync.Mutex
-	tools map[string]*queue
+	mu     sync.Mutex
+	queues map[turn]*queue
+}
+
+// turn is what is waited for: that of a tool, or one that tools share.
+type turn struct{ tool, shared string }
+
+func (e *entry) turn() turn {
+	if e.Turn != "" {
+		return turn{shared: e.Turn}
+	}
+	return turn{tool: e.Name}
 }
 
 type queue struct {
@@ -28,10 +38,10 @@ type queue struct {
 
 // take takes a turn where one is free, and reports whether it did. Nobody waits
 // while one is free.
-func (t *turns) take(tool string, of int) bool {
+func (t *turns) take(what turn, of int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.at(tool).free(of)
+	return t.at(what).free(of)
 }
 
 func (q *queue) free(of int) bool {
@@ -44,9 +54,9 @@ func (q *queue) free(of int) bool {
 
 // join takes a turn that is free, or waits for one until ctx ends or the time is
 // over. It reports whether it took one.
-func (t *turns) join(ctx context.Context, tool string, of int, limit time.Duration) bool {
+func (t *turns) join(ctx context.Context, what turn, of int, limit time.Duration) bool {
 	t.mu.Lock()
-	q := t.at(tool)
+	q := t.at(what)
 	if q.free(of) {
 		t.mu.Unlock()
 		return true
@@ -74,10 +84,10 @@ func (t *turns) join(ctx context.Context, tool string, of int, limit time.Durati
 }
 
 // leave hands the turn to whoever waits longest.
-func (t *turns) leave(tool string) {
+func (t *turns) leave(what turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	q := t.at(tool)
+	q := t.at(what)
 	if len(q.waiting) == 0 {
 		q.taken--
 		return
@@ -87,15 +97,15 @@ func (t *turns) leave(tool string) {
 	close(next)
 }
 
-// at is the queue of a tool; t is locked.
-func (t *turns) at(tool string) *queue {
-	q := t.tools[tool]
+// at is the queue of a turn; t is locked.
+func (t *turns) at(what turn) *queue {
+	q := t.queues[what]
 	if q == nil {
-		if t.tools == nil {
-			t.tools = make(map[string]*queue)
+		if t.queues == nil {
+			t.queues = make(map[turn]*queue)
 		}
 		q = new(queue)
-		t.tools[tool] = q
+		t.queues[what] = q
 	}
 	return q
 }
@@ -107,13 +117,13 @@ func (c *Crossing) takeTurn(ctx context.Context) *tool.Error {
 	if of == 0 {
 		return nil
 	}
-	if c.turn = turns.take(c.entry.Name, of); c.turn {
+	if c.turn = turns.take(c.entry.turn(), of); c.turn {
 		return nil
 	}
 	if known := c.peek(ctx); known != nil && known.State == receipt.Applied {
 		return nil
 	}
-	c.turn = turns.join(ctx, c.entry.Name, of, c.entry.Timeout)
+	c.turn = turns.join(ctx, c.entry.turn(), of, c.entry.Timeout)
 	switch {
 	case ctx.Err() != nil:
 		return c.cancelled()
@@ -144,7 +154,7 @@ func (c *Crossing) lacksTurn() bool {
 	if c.entry.Concurrency == 0 || c.turn || c.registry.simulated() || !c.met("deadline") {
 		return false
 	}
-	c.turn = c.registry.turns.take(c.entry.Name, c.entry.Concurrency)
+	c.turn = c.registry.turns.take(c.entry.turn(), c.entry.Concurrency)
 	return !c.turn
 }
 
@@ -152,6 +162,6 @@ func (c *Crossing) lacksTurn() bool {
 func (c *Crossing) leave() {
 	if c.turn {
 		c.turn = false
-		c.registry.turns.leave(c.entry.Name)
+		c.registry.turns.leave(c.entry.turn())
 	}
 }

@@ -286,3 +286,43 @@ func TestOnASimulatedClockNothingWaitsForATurn(t *testing.T) {
 	succeeded(t, s.call(write(`"k1"`, `1`)))
 	succeeded(t, <-done)
 }
+
+// Tools that share a turn wait for each other; others of the same name of a tool do not.
+func TestToolsTakeTurnsTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var most atomic.Int32
+		work := slow(10*time.Millisecond, &most)
+		s := newStage(t, func(look, write *contract.Contract, b *registry.Backend) {
+			look.Concurrency, look.Turn = 1, "write"
+			write.Concurrency, write.Turn = 1, "write"
+			b.Clock = nil
+			b.Handlers["write"], b.Handlers["look"] = work, func(ctx context.Context, a json.RawMessage) (json.RawMessage, error) {
+				_, err := work(ctx, a)
+				return json.RawMessage(`{"seen":1}`), err
+			}
+		})
+		var group sync.WaitGroup
+		for i := range 6 {
+			group.Go(func() { succeeded(t, s.call(write(key(i), `1`))) })
+			group.Go(func() { s.look() })
+		}
+		group.Wait()
+		if most.Load() != 1 || s.ran.Load() != 12 {
+			t.Errorf("%d at once and %d in all, want 1 and 12", most.Load(), s.ran.Load())
+		}
+	})
+}
+
+func TestToolsThatShareATurnHaveOneLimit(t *testing.T) {
+	of := func(name string, limit int) contract.Contract {
+		return contract.Contract{Definition: tool.Definition{Name: name, InputSchema: json.RawMessage(`{}`), OutputSchema: json.RawMessage(`{}`)},
+			Permission: "p", Concurrency: limit, Turn: "store"}
+	}
+	if _, err := registry.Compile(of("a", 2), of("b", 2)); err != nil {
+		t.Error(err)
+	}
+	const want = `contract of tool "b": 1 calls of "store" at once, and 2 by the contract of "a"`
+	if _, err := registry.Compile(of("a", 2), of("b", 1)); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

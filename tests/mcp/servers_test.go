@@ -28,7 +28,7 @@ var servers = []struct {
 }{
 	{"everything", 15, [2]gate{{"stdio", 11, 0, 0}, {"http", 11, 0, 0}}},
 	{"filesystem", 25, [2]gate{{"raw", 9, 5, 2}, {"governed", 24, 1, 0}}},
-	{"memory", 21, [2]gate{{"raw", 7, 8, 1}, {"governed", 18, 1, 0}}},
+	{"memory", 22, [2]gate{{"raw", 7, 8, 1}, {"governed", 19, 1, 0}}},
 	{"sqlite", 25, [2]gate{{"raw", 8, 5, 2}, {"governed", 21, 0, 0}}},
 	{"taskmanager", 25, [2]gate{{"raw", 7, 4, 5}, {"governed", 25, 0, 0}}},
 }
