@@ -3,6 +3,7 @@ package governed
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,7 +32,15 @@ func (s *session) version(ctx context.Context, t *covered, arguments json.RawMes
 	if err != nil {
 		return v, fmt.Errorf("the precondition has no arguments: %w", err)
 	}
-	v.Of = short(t.Precondition.Tool + " " + string(asked))
+	if _, hidden := t.hidden.inText(string(asked), 0); hidden {
+		return v, errors.New("the precondition's arguments hold what is redacted")
+	}
+	// Two tools may list the same arguments in another order.
+	of, err := jsonvalue.Decode(asked)
+	if err != nil {
+		return v, fmt.Errorf("the precondition has no arguments: %w", err)
+	}
+	v.Of = short(string(jsonvalue.AppendCanonical([]byte(t.Precondition.Tool+" "), of)))
 	result := s.upstream.Call(ctx, tool.Call{
 		Proposal: tool.Proposal{Name: t.Precondition.Tool, Arguments: asked},
 	})
@@ -50,6 +59,10 @@ func (s *session) version(ctx context.Context, t *covered, arguments json.RawMes
 	is, found := field(output, said(&result), t.Precondition.Field)
 	if !found {
 		return v, fmt.Errorf("the answer of %s has no %q", t.Precondition.Tool, t.Precondition.Field)
+	}
+	// A refusal shows it.
+	if _, hidden := t.hidden.inText(is, 0); hidden {
+		return v, fmt.Errorf("the %q of %s holds what is redacted", t.Precondition.Field, t.Precondition.Tool)
 	}
 	v.Is = short(is)
 	return v, nil
