@@ -112,7 +112,7 @@ func (t *covered) take(result *tool.Result) (json.RawMessage, *tool.Error) {
 				return nil, coded(r, t.spoken(texts))
 			}
 		}
-		return t.hidden.document(result.Output), nil
+		return t.hidden.output(result.Output), nil
 	}
 	texts := said(result)
 	if brokePromise(result) {

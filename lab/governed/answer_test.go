@@ -169,6 +169,13 @@ func TestNothingThatIsRedactedComesOut(t *testing.T) {
 		"in one of the lab's":   {answer: coded(tool.Error{Code: tool.ApprovalRequired, Message: inner}), keeps: `"keep":1`},
 		"in an error cut short": {answer: coded(tool.Error{Code: "own", Category: tool.Internal, Message: inner[:len(inner)-3]})},
 		"in a JSON-RPC error":   {answer: tool.Result{Error: protocol}, keeps: `"keep":1`},
+		"in a list of texts":    {answer: said(`["x",` + quote(inner) + `]`), keeps: `"x"`},
+		"in a text that is one": {answer: said("\ufeff" + quote(inner)), keeps: `"keep":1`},
+		"after words":           {answer: said("it broke: " + inner), keeps: "it broke"},
+		"after a failure's":     {answer: failed("it broke: " + inner), keeps: "it broke"},
+		"in a quoted one":       {answer: failed("it broke: " + quote(inner)), keeps: "it broke"},
+		"as Python shows it":    {answer: failed("it broke: {'user': 'u', 'password': '" + planted + "'}"), keeps: "it broke"},
+		"with an apostrophe":    {answer: failed(`it's broken: {"password" : "` + planted + `"}`), keeps: "s broken"},
 		"by a rule":             {answer: failed("x", inner), rules: []overlay.ErrorRule{{Match: "user", Code: "y", Category: tool.Internal}}, keeps: `"keep":1`},
 		"by a rule of success":  {answer: answered(inner), rules: []overlay.ErrorRule{{Part: json.RawMessage(`{"password":"` + planted + `"}`), Code: "y", Category: tool.Internal}}, keeps: `"keep":1`},
 	} {
@@ -202,14 +209,39 @@ func TestNothingThatIsRedactedComesOut(t *testing.T) {
 	}
 }
 
+// What stands for a value need not be of its type.
+func TestTheSchemaIsHeldAgainstWhatIsRedacted(t *testing.T) {
+	schema := json.RawMessage(`{"type":"object","properties":{"password":{"type":"integer"},"in":{"type":"object","properties":{"password":{"maxLength":3}}}}}`)
+	const output = `{"password":1234567,"in":{"password":"abc"},"text":"{\"password\":\"` + planted + `\"}"}`
+	for _, limits := range []contract.Output{{Secret: []string{"password"}}, {Credentials: true}} {
+		b := open(t, func(s *server, get, put *overlay.Tool) {
+			for _, covered := range []*overlay.Tool{get, put} {
+				covered.Contract.Output, covered.Contract.OutputSchema = &limits, schema
+				s.tools[covered.Contract.Name] = func(context.Context, *server, map[string]any) tool.Result {
+					return answered(output)
+				}
+			}
+		})
+		for _, result := range []tool.Result{b.get("n"), b.put("k", "x"), b.put("k", "x")} {
+			const want = `{"in":{"password":"[redacted]"},"password":"[redacted]","text":"{\"password\":\"[redacted]\"}"}`
+			if got := ok(t, result); string(got.Output) != want || got.Reply.SchemaValid == nil || !*got.Reply.SchemaValid {
+				t.Errorf("got %s", got.Output)
+			}
+		}
+	}
+}
+
 func TestWhatIsNotRedactedStays(t *testing.T) {
 	b := open(t, func(s *server, get, _ *overlay.Tool) {
 		get.Contract.Output = &contract.Output{Secret: []string{"password"}}
 		s.notes["a"] = "{curly} password: x"
 		s.notes["b"] = "[Errno 2] password"
 		s.notes["c"] = `{"name":"x"}`
+		s.notes["d"] = `["password"] and "password", 'password'`
+		s.notes["e"] = "the \"password\nis\": x"
 	})
-	for name, want := range map[string]string{"a": "{curly} password: x", "b": "[Errno 2] password", "c": `{"name":"x"}`} {
+	for name, want := range map[string]string{"a": "{curly} password: x", "b": "[Errno 2] password", "c": `{"name":"x"}`,
+		"d": `["password"] and "password", 'password'`, "e": "the \"password\nis\": x"} {
 		if got := ok(t, b.get(name)); got.Reply.Texts[0] != want {
 			t.Errorf("%s: got %q, want %q", name, got.Reply.Texts[0], want)
 		}

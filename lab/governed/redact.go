@@ -3,7 +3,9 @@ package governed
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"agentlab/lab/contract"
@@ -42,7 +44,14 @@ func (r *redactor) hides(name string) bool {
 }
 
 // document returns a JSON document without what is hidden.
-func (r *redactor) document(document json.RawMessage) json.RawMessage {
+func (r *redactor) document(document json.RawMessage) json.RawMessage { return r.in(document, true) }
+
+// output returns an output without what is hidden in its texts. Its own fields are
+// left to the registry, which first holds them against the output schema: what
+// stands for a value need not satisfy it.
+func (r *redactor) output(output json.RawMessage) json.RawMessage { return r.in(output, false) }
+
+func (r *redactor) in(document json.RawMessage, fields bool) json.RawMessage {
 	if r == nil || len(document) == 0 {
 		return document
 	}
@@ -50,36 +59,54 @@ func (r *redactor) document(document json.RawMessage) json.RawMessage {
 	if err != nil {
 		return document
 	}
-	if value, found := r.value(value, 0); found {
+	if value, found := r.value(value, 0, fields); found {
 		return jsonvalue.AppendCanonical(nil, value)
 	}
 	return document
 }
 
 // text returns a text without what is hidden in it, where it is JSON. One that
-// begins as JSON and is none cannot be looked through.
+// begins as JSON and is none cannot be looked through. Any other is cut where a
+// member of a hidden name begins, as where a message shows what it is about.
 func (r *redactor) text(text string) string {
 	text, _ = r.inText(text, 0)
 	return text
 }
 
 func (r *redactor) inText(text string, nested int) (string, bool) {
-	start := strings.TrimSpace(text)
-	if r == nil || !likeJSON(start) {
+	start := strings.Trim(text, "\ufeff \t\r\n")
+	if r == nil || start == "" {
 		return text, false
 	}
-	if nested > maxNested {
-		return redacted, true
+	like := likeJSON(start)
+	if like || start[0] == '[' || start[0] == '"' {
+		if nested > maxNested {
+			return redacted, true
+		}
+		value, err := jsonvalue.Decode([]byte(start))
+		switch {
+		case err == nil:
+			if value, found := r.value(value, nested+1, true); found {
+				return string(jsonvalue.AppendCanonical(nil, value)), true
+			}
+			return text, false
+		case like:
+			return redacted, true
+		}
 	}
-	value, err := jsonvalue.Decode([]byte(start))
-	if err != nil {
-		return redacted, true
-	}
-	if value, found := r.value(value, nested+1); found {
-		return string(jsonvalue.AppendCanonical(nil, value)), true
+	for _, at := range memberName().FindAllStringSubmatchIndex(text, -1) {
+		if r.hides(text[at[2]:at[3]]) {
+			return text[:at[0]] + redacted, true
+		}
 	}
 	return text, false
 }
+
+// memberName is how a member begins in JSON, in JSON in a string, and as Python
+// shows a dict.
+var memberName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\\*["']([^"'\\\n]{1,200})\\*["']\s*:`)
+})
 
 // likeJSON reports whether a text begins as an object does, or a list of what can
 // hold one.
@@ -95,23 +122,26 @@ func likeJSON(text string) bool {
 }
 
 // value replaces what is hidden, in place, and reports whether there was anything.
-func (r *redactor) value(value any, nested int) (any, bool) {
+// Without fields, those with a hidden name are passed over.
+func (r *redactor) value(value any, nested int, fields bool) (any, bool) {
 	found := false
 	switch v := value.(type) {
 	case string:
 		return r.inText(v, nested)
 	case []any:
 		for i, item := range v {
-			clean, was := r.value(item, nested)
+			clean, was := r.value(item, nested, fields)
 			v[i], found = clean, found || was
 		}
 	case map[string]any:
 		for name, member := range v {
 			if member != nil && r.hides(name) {
-				v[name], found = redacted, true
+				if fields {
+					v[name], found = redacted, true
+				}
 				continue
 			}
-			clean, was := r.value(member, nested)
+			clean, was := r.value(member, nested, fields)
 			v[name], found = clean, found || was
 		}
 	}

@@ -3,6 +3,7 @@ package governed
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,12 +32,15 @@ func (s *session) version(ctx context.Context, t *covered, arguments json.RawMes
 	if err != nil {
 		return v, fmt.Errorf("the precondition has no arguments: %w", err)
 	}
-	// Another tool's contract may name the same in another order.
-	named, err := jsonvalue.Decode(asked)
+	if _, hidden := t.hidden.inText(string(asked), 0); hidden {
+		return v, errors.New("the precondition's arguments hold what is redacted")
+	}
+	// Two tools may list the same arguments in another order.
+	of, err := jsonvalue.Decode(asked)
 	if err != nil {
 		return v, fmt.Errorf("the precondition has no arguments: %w", err)
 	}
-	v.Of = short(t.Precondition.Tool + " " + string(jsonvalue.AppendCanonical(nil, named)))
+	v.Of = short(string(jsonvalue.AppendCanonical([]byte(t.Precondition.Tool+" "), of)))
 	result := s.upstream.Call(ctx, tool.Call{
 		Proposal: tool.Proposal{Name: t.Precondition.Tool, Arguments: asked},
 	})
@@ -57,6 +61,10 @@ func (s *session) version(ctx context.Context, t *covered, arguments json.RawMes
 		var found bool
 		if all[i], found = field(output, said(&result), name); !found {
 			return v, fmt.Errorf("the answer of %s has no %q", t.Precondition.Tool, name)
+		}
+		// A refusal shows it.
+		if _, hidden := t.hidden.inText(all[i], 0); hidden {
+			return v, fmt.Errorf("the %q of %s holds what is redacted", name, t.Precondition.Tool)
 		}
 		if len(all) > 1 {
 			all[i] = name + ": " + short(all[i])

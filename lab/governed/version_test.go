@@ -113,3 +113,43 @@ func TestAGrantNamesTheVersion(t *testing.T) {
 	grant()
 	ok(t, b.session.Call(t.Context(), call))
 }
+
+// Where a version, or what it is of, holds what is redacted, nobody is shown it, and
+// the call does not pass on what nobody may compare.
+func TestAVersionTellsNothingThatIsRedacted(t *testing.T) {
+	inner := `{"password":"` + planted + `"}`
+	for name, change := range map[string]func(s *server, put *overlay.Tool){
+		"in a line":   func(s *server, _ *overlay.Tool) { s.notes["v"] = "v: " + inner },
+		"in a text":   func(s *server, _ *overlay.Tool) { s.notes["v"] = "v: x " + inner },
+		"in a member": func(s *server, _ *overlay.Tool) { s.notes["v"] = `{"v":` + inner + `}` },
+		"in a list":   func(s *server, _ *overlay.Tool) { s.notes["v"] = `{"v":[` + inner + `]}` },
+		"in what it is of": func(s *server, put *overlay.Tool) {
+			s.notes["v"] = "v: 1"
+			put.Precondition.Arguments[1].Value = json.RawMessage(`{"is":` + inner + `}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, func(s *server, get, put *overlay.Tool) {
+				preconditioned("v", nil)(s, get, put)
+				put.Contract.Output = &contract.Output{Secret: []string{"password"}}
+				change(s, put)
+				s.tools["info"] = func(_ context.Context, s *server, _ map[string]any) tool.Result {
+					result := said(s.notes["v"])
+					if strings.HasPrefix(s.notes["v"], "{") {
+						result = answered(s.notes["v"])
+					}
+					return result
+				}
+			})
+			result := b.put("k", "x")
+			refused(t, result, tool.ApprovalStale, tool.NotApplied)
+			pending, _ := b.session.Pending(t.Context(), tool.Call{Proposal: tool.Proposal{Name: "put", Arguments: json.RawMessage(`{"name":"n","text":"x","action_id":"k"}`)}})
+			if all := everything(t, result) + pending.ResourceVersion + strings.Join(b.told(), "\n"); strings.Contains(all, planted) {
+				t.Errorf("it tells %s", all)
+			}
+			if len(b.told()) == 0 {
+				t.Error("nobody is told why")
+			}
+		})
+	}
+}
