@@ -139,8 +139,7 @@ func (l *laying) loosening(e *entry, err error) {
 	reason := loose.Reason
 	if len(loose.Known) > 0 {
 		token := loose.Pointer[strings.LastIndex(loose.Pointer, "/")+1:]
-		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-		reason += yamlfile.Instead(token, loose.Known, "the server's are")
+		reason += yamlfile.Instead(jsonvalue.TokenName(token), loose.Known, "the server's are")
 	}
 	l.Fault(yamlfile.Locate(e.places["input"], loose.Pointer), "does not tighten the server's schema: "+reason)
 }

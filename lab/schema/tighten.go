@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"agentlab/lab/jsonvalue"
 )
 
 // Tighten lays the keywords of one schema over a foreign one, which without
@@ -157,7 +159,7 @@ func (d *document) keywords(with []byte) (*ordered, error) {
 	for _, n := range own.check.nodes {
 		for _, name := range sortedKeys(n.raw) {
 			if row := own.check.row(name); row.structural() {
-				return nil, &Loosening{Pointer: own.pointers[n] + "/" + escape(name), Reason: "has no place in keywords that tighten a schema"}
+				return nil, &Loosening{Pointer: own.pointers[n] + "/" + jsonvalue.Token(name), Reason: "has no place in keywords that tighten a schema"}
 			}
 		}
 	}
