@@ -79,9 +79,10 @@ type Loosening struct {
 	Pointer string // JSON Pointer into the keywords; "" is the whole
 	Reason  string
 
-	// Known are the properties that the upstream names, sorted, where the fault
-	// is a name that is none of them; else nil.
-	Known []string
+	// Unknown is a property that the upstream does not name, where that is the
+	// fault, and Known are those that it names, sorted; else nil.
+	Unknown string
+	Known   []string
 
 	cause error
 }
