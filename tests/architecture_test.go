@@ -35,7 +35,6 @@ var rooms = []struct {
 	{"lab/suite", "lab/jsonvalue lab/yamlfile", "it says what is to be done and does nothing; arguments are JSON"},
 	{"lab/overlay", "lab/tool lab/jsonvalue lab/schema lab/contract lab/yamlfile", "a contract file over the definitions of a server makes contracts; nothing is called"},
 	{"lab/governed", "lab/tool lab/jsonvalue lab/contract lab/overlay lab/registry", "a registry stands before tools by the contracts that were laid over them, whatever surface they are of"},
-	{"lab/suite", "lab/jsonvalue", "it says what is to be done and does nothing; arguments are JSON"},
 	{"lab/pin", "lab/tool lab/jsonvalue", "a lock holds what definitions say, by its canonical form; what the tools do is not its matter"},
 	{"lab/boundary", "lab/tool lab/jsonvalue lab/schema", "calls are derived from definitions, and checked before they are handed out"},
 	{"datasets", "", "it only embeds"},
@@ -99,6 +98,11 @@ func TestRoomsImportWhatThePlanSays(t *testing.T) {
 		t.Fatalf("only %d packages were listed", len(packages))
 	}
 	seen := make(map[string]bool)
+	for i, r := range rooms {
+		if slices.ContainsFunc(rooms[:i], func(earlier struct{ room, imports, reason string }) bool { return earlier.room == r.room }) {
+			t.Errorf("the plan has two rows for %s", r.room)
+		}
+	}
 	for _, p := range packages {
 		room := strings.TrimPrefix(p.ImportPath, module)
 		seen[room] = true

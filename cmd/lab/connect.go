@@ -38,13 +38,21 @@ func (o *toolEval) chosen(cmd *cobra.Command, s *suite.Suite) ([]suite.Surface, 
 		if name == "" {
 			continue
 		}
-		surface, ok := s.Surface(name)
-		if !ok {
-			return nil, usageError(fmt.Errorf("there is no surface %q in the suite file; there are %s", name, strings.Join(namesOf(s.Surfaces), ", ")))
+		surface, err := surfaceOf(s, name)
+		if err != nil {
+			return nil, err
 		}
 		chosen = append(chosen, surface)
 	}
 	return chosen, nil
+}
+
+func surfaceOf(s *suite.Suite, name string) (suite.Surface, error) {
+	surface, ok := s.Surface(name)
+	if !ok {
+		return suite.Surface{}, usageError(fmt.Errorf("there is no surface %q in the suite file; there are %s", name, strings.Join(namesOf(s.Surfaces), ", ")))
+	}
+	return surface, nil
 }
 
 func namesOf(surfaces []suite.Surface) []string {

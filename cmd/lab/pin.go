@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -77,9 +76,9 @@ func (o *pinCommand) run(ctx context.Context, args []string, stdout, stderr io.W
 	if len(args) > 0 {
 		name = args[0]
 	}
-	spec, ok := s.Surface(name)
-	if !ok {
-		return usageError(fmt.Errorf("there is no surface %q in the suite file; there are %s", name, strings.Join(namesOf(s.Surfaces), ", ")))
+	spec, err := surfaceOf(s, name)
+	if err != nil {
+		return err
 	}
 	path, err := o.path(spec)
 	if err != nil {

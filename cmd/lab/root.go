@@ -20,7 +20,7 @@ surfaces, counts what really changed, and passes or fails a gate. It calls no
 model, needs no network and no key.`,
 		Example: `  lab tool-eval                 replay the shipped cases and judge the gate
   lab init -- COMMAND           begin with an MCP server of your own
-  lab surfaces                  list what they can be replayed on
+  lab surfaces                  list what cases can be replayed on
   lab help cases                how to write a case`,
 		Version:       eval.Version,
 		SilenceUsage:  true,

@@ -8,8 +8,9 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+
+	"agentlab/lab/jsonvalue"
 )
 
 // object is a decoded JSON object.
@@ -194,38 +195,11 @@ func (d *document) resolve(ref string) (any, bool) {
 		at = to
 	}
 	pointer, err := url.PathUnescape(pointer)
-	if err != nil || pointer != "" && pointer[0] != '/' {
+	if err != nil {
 		return nil, false
 	}
-	if pointer == "" {
-		return at, true
-	}
-	for token := range strings.SplitSeq(pointer[1:], "/") {
-		token = unescaper.Replace(token)
-		switch v := at.(type) {
-		case object:
-			to, ok := v[token]
-			if !ok {
-				return nil, false
-			}
-			at = to
-		case []any:
-			i, err := strconv.Atoi(token)
-			if err != nil || i < 0 || i >= len(v) {
-				return nil, false
-			}
-			at = v[i]
-		default:
-			return nil, false
-		}
-	}
-	return at, true
+	return jsonvalue.Find(at, pointer)
 }
 
-var (
-	escaper   = strings.NewReplacer("~", "~0", "/", "~1")
-	unescaper = strings.NewReplacer("~1", "/", "~0", "~")
-)
-
 // below is the JSON Pointer of a member of the value at a place.
-func below(place, token string) string { return place + "/" + escaper.Replace(token) }
+func below(place, token string) string { return place + "/" + jsonvalue.Token(token) }

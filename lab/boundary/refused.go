@@ -225,7 +225,7 @@ func (r *refusals) purest(place string, f flaw) []any {
 	return append(pure, rest...)
 }
 
-func (r *refusals) nameOf(place string) string { return unescaper.Replace(place[1:]) }
+func (r *refusals) nameOf(place string) string { return jsonvalue.TokenName(place[1:]) }
 
 // shown is a name in a sentence.
 func shown(name string) string { return clip(quote(name), 100) }

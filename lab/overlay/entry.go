@@ -158,14 +158,13 @@ func (r *reader) holds(e *entry) {
 	if p, given := e.places["idempotency"]; given && c.Effect == contract.Read {
 		r.Fault(p, "has no place with effect: read: a repeat would be told what was read before")
 	}
-	p, add := e.places["idempotency.add"]
+	_, add := e.places["idempotency.add"]
 	switch key := c.IdempotencyKey; {
 	case key == "":
 	case add && !keyName().MatchString(key):
 		r.Fault(e.places["idempotency.key"], "must be a name of 1 to 64 letters, digits and _ -, not a digit or - first, as it is added")
 	case add:
 		e.AddedKey = key
-		e.places["idempotency.add"] = p
 	default:
 		e.arguments = append(e.arguments, named{e.places["idempotency.key"], key, aKey})
 	}

@@ -95,10 +95,10 @@ func wholes(value any, at string) string {
 			case "$ref", "$dynamicRef", "$recursiveRef":
 				// Others may lead to it by its name or its anchor.
 				if isText && !strings.HasPrefix(text, "#/") {
-					return at + "/" + escaper.Replace(name)
+					return at + "/" + jsonvalue.Token(name)
 				}
 			}
-			if found := wholes(v[name], at+"/"+escaper.Replace(name)); found != "" {
+			if found := wholes(v[name], at+"/"+jsonvalue.Token(name)); found != "" {
 				return found
 			}
 		}

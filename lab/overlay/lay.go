@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 
 	"agentlab/lab/contract"
 	"agentlab/lab/jsonvalue"
@@ -137,10 +136,8 @@ func (l *laying) loosening(e *entry, err error) {
 		return
 	}
 	reason := loose.Reason
-	if len(loose.Known) > 0 {
-		token := loose.Pointer[strings.LastIndex(loose.Pointer, "/")+1:]
-		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-		reason += yamlfile.Instead(token, loose.Known, "the server's are")
+	if loose.Known != nil {
+		reason = "it has no property " + yamlfile.Name(loose.Unknown) + yamlfile.Instead(loose.Unknown, loose.Known, "its properties are")
 	}
 	l.Fault(yamlfile.Locate(e.places["input"], loose.Pointer), "does not tighten the server's schema: "+reason)
 }

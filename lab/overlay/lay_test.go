@@ -54,7 +54,8 @@ func TestLayFaults(t *testing.T) {
 		{"loosening", of("input: {properties: {b: {type: string}}}"), one("t", open), "3:62: tools.t.input.properties.b.type: does not tighten the server's schema: "},
 		{"misspelt property", of("input: {properties: {a: {maxLength: 1}, bb: {}}, additionalProperties: false}"),
 			one("t", `{"type":"object","properties":{"a":{"type":"string"},"name":{"type":"string"}}}`),
-			`3:77: tools.t.input.properties.bb: does not tighten the server's schema: `},
+			`3:77: tools.t.input.properties.bb: does not tighten the server's schema: it has no property bb; its properties are a, name`},
+		{"unknown and required", of("input: {required: [path, pathh]}"), one("t", `{"properties":{"path":{}}}`), `3:62: tools.t.input.required[1]: does not tighten the server's schema: it has no property pathh; did you mean "path"?`},
 		{"no keyword", of("input: {additionlProperties: false}"), one("t", open), "3:45: tools.t.input.additionlProperties: does not tighten the server's schema: "},
 
 		{"resource", of("resource: {argument: path, within: x}"), one("t", open), "3:58: tools.t.resource.argument: the tool has no argument of this name; its arguments are a, b, l"},

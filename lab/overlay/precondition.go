@@ -146,9 +146,7 @@ func walk(value any, at string, visit func(at, text string)) {
 		}
 	case map[string]any:
 		for name, member := range v {
-			walk(member, at+"/"+escaper.Replace(name), visit)
+			walk(member, at+"/"+jsonvalue.Token(name), visit)
 		}
 	}
 }
-
-var escaper = strings.NewReplacer("~", "~0", "/", "~1")

@@ -43,7 +43,7 @@ func compareMembers(found []Difference, at string, a, b object) []Difference {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		was, had := a[name]
 		is, has := b[name]
-		below := at + "/" + escaper.Replace(name)
+		below := at + "/" + jsonvalue.Token(name)
 		switch {
 		case !had:
 			found = append(found, Difference{Pointer: below, New: written(is)})

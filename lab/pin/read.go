@@ -156,7 +156,5 @@ func members(at string, value any, known ...string) (object, *Error) {
 	return o, nil
 }
 
-var escaper = strings.NewReplacer("~", "~0", "/", "~1")
-
 // pointer goes one step down. A long name is cut: it is told, not followed.
-func pointer(at, name string) string { return at + "/" + cut(escaper.Replace(name)) }
+func pointer(at, name string) string { return at + "/" + cut(jsonvalue.Token(name)) }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"agentlab/lab/jsonvalue"
@@ -149,10 +148,8 @@ func nameBy(key string, item any) string {
 // maxToken is the longest step of a pointer that is not cut, in bytes.
 const maxToken = 120
 
-var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
-
 // token writes one step of a JSON Pointer.
-func token(name string) string { return pointerEscapes.Replace(short(name)) }
+func token(name string) string { return jsonvalue.Token(short(name)) }
 
 // short cuts a long name, and puts a digest of all of it to its end.
 func short(name string) string {

@@ -3,7 +3,6 @@ package registry
 import (
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"agentlab/lab/contract"
@@ -113,31 +112,7 @@ func (r *reader) target(ref any) any {
 	if err != nil {
 		return nil
 	}
-	at := r.root
-	if pointer == "" {
-		return at
-	}
-	for i, token := range strings.Split(pointer, "/") {
-		if i == 0 {
-			if token != "" {
-				return nil // an anchor
-			}
-			continue
-		}
-		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
-		switch v := at.(type) {
-		case map[string]any:
-			at = v[token]
-		case []any:
-			index, err := strconv.Atoi(token)
-			if err != nil || index < 0 || index >= len(v) {
-				return nil
-			}
-			at = v[index]
-		default:
-			return nil
-		}
-	}
+	at, _ := jsonvalue.Find(r.root, pointer) // an anchor leads nowhere
 	return at
 }
 

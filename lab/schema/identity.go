@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"agentlab/lab/jsonvalue"
 )
 
 // Limits of what the second engine looks through once more for each subschema.
@@ -200,9 +202,9 @@ func (c *checker) places(known map[string]*node, at string, n *node) (bytes int)
 	bytes = len(at)
 	for _, e := range n.edges {
 		keyword, token := c.written(e)
-		below, written := at+"/"+escape(e.keyword), n.at+"/"+escape(keyword)
+		below, written := at+"/"+jsonvalue.Token(e.keyword), n.at+"/"+jsonvalue.Token(keyword)
 		if form(e) != alone {
-			below, written = below+"/"+escape(e.token), written+"/"+escape(token)
+			below, written = below+"/"+jsonvalue.Token(e.token), written+"/"+jsonvalue.Token(token)
 		}
 		e.to.at, e.to.role = written, e.keyword
 		if bytes > maxPointers {

@@ -177,7 +177,7 @@ func (o *ordered) find(pointer string) *ordered {
 		return o
 	}
 	for token := range strings.SplitSeq(pointer[1:], "/") {
-		token = unescaper.Replace(token)
+		token = jsonvalue.TokenName(token)
 		if o != nil && o.kind == '[' {
 			i, err := strconv.Atoi(token)
 			if err != nil || i < 0 || i >= len(o.held) {
@@ -191,8 +191,6 @@ func (o *ordered) find(pointer string) *ordered {
 	return o
 }
 
-var unescaper = strings.NewReplacer("~1", "/", "~0", "~")
-
 // replaced puts other values in the places of these pointers.
 func (o *ordered) replaced(at string, values map[string]*ordered) *ordered {
 	if value := values[at]; value != nil {
@@ -205,7 +203,7 @@ func (o *ordered) replaced(at string, values map[string]*ordered) *ordered {
 	for i, held := range o.held {
 		token := strconv.Itoa(i)
 		if o.kind == '{' {
-			token = escape(o.names[i])
+			token = jsonvalue.Token(o.names[i])
 		}
 		out.held[i] = held.replaced(at+"/"+token, values)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"agentlab/lab/jsonvalue"
 )
 
 // pointer writes a JSON Pointer (RFC 6901).
@@ -13,18 +15,9 @@ func pointer(path []string) string {
 	var out strings.Builder
 	for _, token := range path {
 		out.WriteByte('/')
-		out.WriteString(escape(token))
+		out.WriteString(jsonvalue.Token(token))
 	}
 	return out.String()
-}
-
-var escaper = strings.NewReplacer("~", "~0", "/", "~1")
-
-func escape(token string) string {
-	if !strings.ContainsAny(token, "~/") {
-		return token
-	}
-	return escaper.Replace(token)
 }
 
 // colour marks a node on the way through the graph.
@@ -70,9 +63,9 @@ func (c *checker) references(root *node) error {
 func index(places map[string]*node, at string, n *node) {
 	places[at] = n
 	for _, e := range n.edges {
-		below := at + "/" + escape(e.keyword)
+		below := at + "/" + jsonvalue.Token(e.keyword)
 		if e.token != "" || e.use == inProperty || e.use == inPattern || e.use == kept || e.keyword == "dependencies" {
-			below += "/" + escape(e.token)
+			below += "/" + jsonvalue.Token(e.token)
 		}
 		index(places, below, e.to)
 	}

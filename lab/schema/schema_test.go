@@ -60,7 +60,7 @@ func TestPointersAreExact(t *testing.T) {
 	s := compile(t, `{"additionalProperties":{"additionalProperties":{"type":"string"}}}`)
 	for _, key := range []string{"", ".", "a.b", "/", "~", "~1", "(root)", "\x00", "ÿ", "\u00ff\u00ff", "0", "é😀", "\n"} {
 		value := map[string]any{key: map[string]any{key: true}}
-		want := "/" + escape(key) + "/" + escape(key)
+		want := "/" + jsonvalue.Token(key) + "/" + jsonvalue.Token(key)
 		if got := s.Validate(value); len(got) != 1 || got[0].Pointer != want {
 			t.Errorf("%q: %v", key, got)
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"agentlab/lab/jsonvalue"
 )
 
 // Tighten lays the keywords of one schema over a foreign one, which without
@@ -71,9 +73,10 @@ type Loosening struct {
 	Pointer string // JSON Pointer into the keywords; "" is the whole
 	Reason  string
 
-	// Known are the properties that the upstream names, sorted, where the fault
-	// is a name that is none of them; else nil.
-	Known []string
+	// Unknown is a property that the upstream does not name, where that is the
+	// fault, and Known are those that it names, sorted; else nil.
+	Unknown string
+	Known   []string
 
 	cause error
 }
@@ -150,7 +153,7 @@ func (d *document) keywords(with []byte) (*ordered, error) {
 	for _, n := range own.check.nodes {
 		for _, name := range sortedKeys(n.raw) {
 			if row := own.check.row(name); row.structural() {
-				return nil, &Loosening{Pointer: own.pointers[n] + "/" + escape(name), Reason: "has no place in keywords that tighten a schema"}
+				return nil, &Loosening{Pointer: own.pointers[n] + "/" + jsonvalue.Token(name), Reason: "has no place in keywords that tighten a schema"}
 			}
 		}
 	}

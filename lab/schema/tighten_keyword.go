@@ -237,7 +237,7 @@ func (s *spot) unnamed(name string, tokens ...string) error {
 		return nil
 	}
 	fault := s.fault(tokens, "").(*Loosening)
-	fault.Known = slices.Clone(s.known)
+	fault.Unknown, fault.Known = name, slices.Clone(s.known)
 	choices := make([]string, len(fault.Known))
 	for i, name := range fault.Known {
 		choices[i] = quoted(name)

@@ -247,7 +247,7 @@ func TestTightenTellsWhoseFault(t *testing.T) {
 		t.Errorf("%#v", err)
 	}
 	_, err = Tighten(json.RawMessage(`{"properties":{"b":{},"a":{}}}`), json.RawMessage(`{"required":["c"]}`))
-	if !errors.As(err, &loose) || !slices.Equal(loose.Known, []string{"a", "b"}) {
+	if !errors.As(err, &loose) || loose.Unknown != "c" || !slices.Equal(loose.Known, []string{"a", "b"}) {
 		t.Errorf("%#v", err)
 	}
 }

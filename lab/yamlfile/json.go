@@ -103,7 +103,7 @@ func Locate(p Place, pointer string) Place {
 	at, value := p, p
 steps:
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+		token = jsonvalue.TokenName(token)
 		switch value.Kind() {
 		case Mapping:
 			for i := 0; i+1 < len(value.node.Content); i += 2 {

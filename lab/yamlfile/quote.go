@@ -2,15 +2,13 @@ package yamlfile
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"agentlab/lab/jsonvalue"
 )
 
 // bare is a text that YAML takes for a string without quotes.
-var bare = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`) })
+var bare = Grammar(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
 // Word writes a text as YAML: as it is, where YAML takes it for that string, else
 // in quotes.
