@@ -91,8 +91,9 @@ type Contract struct {
 	// cannot be told from each other's changes, but for those that wait for a turn.
 	Precondition bool `json:"precondition,omitempty"`
 	// Concurrency is how many calls of the tool may be under way at once in a
-	// session; zero means any number. A further call waits, in the order in which
-	// they came, as long as the timeout; on a simulated clock nothing waits.
+	// session; zero means any number. One that nobody waits for any more is under
+	// way until it has ended. A further call waits, in the order in which they came,
+	// as long as the timeout; on a simulated clock nothing waits.
 	Concurrency int `json:"concurrency,omitempty"`
 	// Foreign says that somebody else wrote the schemas: what is not known in them
 	// is an annotation, they are of 2020-12 where they do not say, and there may be
