@@ -91,8 +91,9 @@ type Contract struct {
 	// cannot be told from each other's changes, but for those that wait for a turn.
 	Precondition bool `json:"precondition,omitempty"`
 	// Concurrency is how many calls of the tool may be under way at once in a
-	// session; zero means any number. A further call waits, in the order in which
-	// they came, as long as the timeout; on a simulated clock nothing waits.
+	// session; zero means any number. One that nobody waits for any more is under
+	// way until it has ended. A further call waits, in the order in which they came,
+	// as long as the timeout; on a simulated clock nothing waits.
 	Concurrency int `json:"concurrency,omitempty"`
 	// Turn names what Concurrency is of: tools of one Turn wait for each other, as
 	// those that write to one file have to. Without it each tool has its own.

@@ -56,6 +56,8 @@ func TestErrorsOfTheServer(t *testing.T) {
 			tool.Error{Code: tool.ToolFailed, Category: tool.Uncategorised, Message: "full"}},
 		"a code in capitals": {coded(tool.Error{Code: "APPROVAL_REQUIRED", Category: tool.Policy, Message: "full"}), nil,
 			tool.Error{Code: tool.ToolFailed, Category: tool.Uncategorised, Message: "full"}},
+		"a code that is too long": {coded(tool.Error{Code: tool.Code(strings.Repeat("x", 65)), Category: tool.Dependency, Message: "full"}), nil,
+			tool.Error{Code: tool.ToolFailed, Category: tool.Uncategorised, Message: "full"}},
 		"no answer": {unanswered(tool.ToolTimeout), nil,
 			tool.Error{Code: tool.ToolTimeout, Category: tool.Dependency, Message: "The answer of get was lost.", NextAction: "stop; the contract allows no retry"}},
 		"its own word for no answer": {coded(tool.Error{Code: tool.ToolTimeout, Category: tool.Dependency, Message: "slow", Retryable: true, Outcome: tool.Unknown}), nil,

@@ -3,6 +3,7 @@ package governed_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -28,7 +29,9 @@ type server struct {
 	seen   map[string]string // by the last look
 	blind  bool
 	down   *tool.Unavailable
-	unseen error // of a look
+	unseen error  // of a look
+	fails  int    // so many looks fail
+	during func() // what happens during a look
 	lost   error
 	closed int
 	looks  int
@@ -169,8 +172,15 @@ func (l looked) Observe(context.Context) ([]tool.Effect, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.looks++
+	if l.fails > 0 {
+		l.fails--
+		return nil, errors.New("nobody can look just now")
+	}
 	if l.unseen != nil {
 		return nil, l.unseen
+	}
+	if during := l.during; during != nil {
+		defer func() { l.mu.Unlock(); during(); l.mu.Lock() }()
 	}
 	if l.blind {
 		return nil, nil
@@ -246,8 +256,8 @@ type bench struct {
 	*server
 	surface *governed.Surface
 	session tool.Supervised
+	telling sync.Mutex // the server has a lock of its own
 	faults  []string
-	mu      sync.Mutex
 }
 
 // open opens a session; change may change the server and the contracts.
@@ -261,8 +271,8 @@ func open(t *testing.T, change func(s *server, get, put *overlay.Tool)) *bench {
 	var err error
 	b.surface, err = governed.Over(b.server, []overlay.Tool{get, put}, governed.Settings{
 		OnFault: func(name string, cause error) {
-			b.mu.Lock()
-			defer b.mu.Unlock()
+			b.telling.Lock()
+			defer b.telling.Unlock()
 			b.faults = append(b.faults, name+": "+cause.Error())
 		},
 	})
@@ -297,8 +307,8 @@ func (b *bench) put(key, text string) tool.Result {
 func (b *bench) get(name string) tool.Result { return b.call("get", `{"name":`+quote(name)+`}`) }
 
 func (b *bench) told() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.telling.Lock()
+	defer b.telling.Unlock()
 	return slices.Clone(b.faults)
 }
 

@@ -2,6 +2,7 @@ package governed
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -48,7 +49,17 @@ func TestWithin(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for i, target := 0, "a"; i <= maxLinks; i++ {
+		name := fmt.Sprint("l", i)
+		if err := os.Symlink(target, box+"/"+name); err != nil {
+			t.Fatal(err)
+		}
+		target = name
+	}
 	for path, want := range map[string]bool{
+		box + "/l39":                     true,
+		box + "/l40":                     false, // the system follows no more either
+		box + "/none/\x00":               false,
 		"":                               false,
 		"box":                            false,
 		"./box/a":                        false,

@@ -35,6 +35,7 @@ type Crossing struct {
 	worksOn         string        // what a precondition is about, by the last look at it
 	looked          bool          // that look told
 	excused         bool          // approval let it pass as a repeat
+	unsure          bool          // what has changed may be by another call of the session
 	turn            bool          // it is one of those at work on the tool
 	noting          bool          // it may be changing what it works on, which is still to be noted
 	claim           receipt.Claim // set by idempotency, ended by settle

@@ -77,7 +77,7 @@ func (c *Crossing) nowFirst(ctx context.Context) *tool.Error {
 	if c.lacksTurn() {
 		return c.noTurn(ctx)
 	}
-	if !c.excused || !c.met("approval") {
+	if !c.excused && !c.unsure || !c.met("approval") {
 		return nil
 	}
 	c.excused = false

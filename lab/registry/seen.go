@@ -50,18 +50,17 @@ func (s *sightings) count() int {
 	return s.ended
 }
 
-// compare reports whether somebody else has changed what the session saw, and
-// what it saw. The version was read after the count was taken; what overlaps with
-// a call of the session is not told from its own change.
-func (s *sightings) compare(v Version, since int) (seen string, changed bool) {
+// compare reports what the session saw, and whether that overlaps with a call of
+// its own, whose change is not told from somebody else's. The version was read
+// after the count was taken.
+func (s *sightings) compare(v Version, since int) (seen string, overlaps bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.at(v.Of)
 	if !known.noted {
 		known.noted, known.is = true, v.Is
 	}
-	overlaps := known.underWay > 0 || known.ended > since
-	return known.is, known.is != v.Is && !overlaps
+	return known.is, known.underWay > 0 || known.ended > since
 }
 
 func (s *sightings) note(v Version) {
@@ -138,8 +137,9 @@ func (c *Crossing) unchanged(ctx context.Context) *tool.Error {
 		return tool.Refusal(tool.ApprovalStale, nil, "Nobody can say whether what the call works on has changed.")
 	}
 	c.expectedVersion = v.Is
-	seen, changed := c.registry.seen.compare(v, since)
-	if !changed || c.excuse(ctx) {
+	seen, overlaps := c.registry.seen.compare(v, since)
+	c.unsure = seen != v.Is && overlaps
+	if seen == v.Is || overlaps || c.excuse(ctx) {
 		return nil
 	}
 	c.registry.seen.note(v)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agentlab/lab/contract"
+	"agentlab/lab/receipt"
 	"agentlab/lab/registry"
 	"agentlab/lab/tool"
 )
@@ -36,12 +37,15 @@ func watched(t *testing.T, change ...func(look, write *contract.Contract, b *reg
 		write.Precondition = true
 		work := func(output string) registry.Handler {
 			return func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
-				if fail := p.fail.Load(); fail != nil {
-					return nil, fail
+				fail := p.fail.Load()
+				if fail == nil {
+					p.version.Add(1)
 				}
-				p.version.Add(1)
 				if p.others != nil {
 					p.others()
+				}
+				if fail != nil {
+					return nil, fail
 				}
 				return json.RawMessage(output), nil
 			}
@@ -96,9 +100,9 @@ func TestARefusedWriteHasSeenNothing(t *testing.T) {
 	p := watched(t)
 	succeeded(t, p.call(write(`"k1"`, `1`)))
 	p.fail.Store(tool.Refusal(tool.TicketNotFound, nil, "none"))
-	p.others = nil
+	p.others = func() { p.version.Add(1) } // somebody else, meanwhile
 	refused(t, p.call(write(`"k2"`, `1`)), "handler", tool.TicketNotFound)
-	p.version.Add(1)
+	p.others = nil
 	p.fail.Store(nil)
 	p.stale(p.call(write(`"k2"`, `1`)), `{"of":"it","seen":"2","is":"3"}`)
 
@@ -141,6 +145,69 @@ func TestARepeatIsNotStale(t *testing.T) {
 	// Another action with the same key is no repeat.
 	p.version.Add(1)
 	p.stale(p.call(write(`"k1"`, `2`)), `{"of":"it","seen":"3","is":"4"}`)
+}
+
+// A call that passed as a repeat, or beside another call of the session, is held
+// to what was seen when it turns out to be neither.
+func TestARepeatThatIsNoneIsHeldToWhatWasSeen(t *testing.T) {
+	p := watched(t, func(_, _ *contract.Contract, b *registry.Backend) { b.Receipts = &forgetful{} })
+	succeeded(t, p.call(write(`"k1"`, `1`)))
+	p.version.Add(1)
+	refused(t, p.call(write(`"k1"`, `1`)), "idempotency", tool.ApprovalStale)
+	succeeded(t, p.call(write(`"k1"`, `1`)))
+
+	synctest.Test(t, func(t *testing.T) {
+		p := watched(t, func(_, _ *contract.Contract, b *registry.Backend) { b.Clock = nil })
+		wait := make(chan struct{})
+		p.others = func() { <-wait }
+		p.fail.Store(tool.Refusal(tool.TicketNotFound, nil, "none"))
+		first, second := make(chan tool.Result), make(chan tool.Result)
+		go func() { first <- p.call(write(`"k1"`, `1`)) }()
+		synctest.Wait()
+		p.version.Add(1) // somebody else
+		go func() { second <- p.call(write(`"k1"`, `1`)) }()
+		synctest.Wait()
+		close(wait)
+		refused(t, <-first, "handler", tool.TicketNotFound)
+		refused(t, <-second, "idempotency", tool.ApprovalStale)
+	})
+}
+
+// transactional is a store whose backend changes when the receipt is kept.
+type transactional struct {
+	receipt.Memory
+	commit func()
+}
+
+type transaction struct {
+	receipt.Claim
+	commit func()
+}
+
+func (s *transactional) Claim(ctx context.Context, key receipt.Key, now time.Time) (receipt.Claim, *receipt.Receipt, error) {
+	claim, known, err := s.Memory.Claim(ctx, key, now)
+	if claim != nil {
+		claim = transaction{claim, s.commit}
+	}
+	return claim, known, err
+}
+
+func (t transaction) Keep(r receipt.Receipt) error {
+	t.commit()
+	return t.Claim.Keep(r)
+}
+
+func TestWhatIsCommittedWithTheReceiptIsNoted(t *testing.T) {
+	var version atomic.Int32
+	p := watched(t, func(_, _ *contract.Contract, b *registry.Backend) {
+		b.Handlers["write"] = answer(`{"done":1}`)
+		b.Versions["write"] = func(context.Context, json.RawMessage) (registry.Version, error) {
+			return registry.Version{Of: "it", Is: string('0' + rune(version.Load()))}, nil
+		}
+		b.Receipts = &transactional{commit: func() { version.Add(1) }}
+	})
+	succeeded(t, p.call(write(`"k1"`, `1`)))
+	succeeded(t, p.call(write(`"k2"`, `1`)))
 }
 
 func TestNobodyCanLook(t *testing.T) {
@@ -291,6 +358,25 @@ func TestAnAppliedActionWithoutAnAnswer(t *testing.T) {
 	}
 	if s.ran.Load() != 1 {
 		t.Errorf("%d handlers ran, want 1", s.ran.Load())
+	}
+}
+
+func TestWhatTheBackendCannotTellEither(t *testing.T) {
+	var faults []string
+	s := newStage(t, func(_, _ *contract.Contract, b *registry.Backend) {
+		b.Handlers["write"] = lost
+		b.Reconcile = map[string]registry.Reconcile{"write": func(context.Context, registry.Attempt) (json.RawMessage, bool, error) {
+			return nil, false, registry.ErrStillUnknown
+		}}
+		b.OnFault = func(_ string, cause error) { faults = append(faults, cause.Error()) }
+	})
+	refused(t, s.call(write(`"k1"`, `1`)), "handler", tool.OutcomeUnknown)
+	again := s.call(write(`"k1"`, `1`))
+	if e := refused(t, again, "idempotency", tool.OutcomeUnknown); e.Outcome != tool.Unknown || again.Trace.Fault != "" {
+		t.Errorf("outcome %s, fault %q", e.Outcome, again.Trace.Fault)
+	}
+	if len(faults) != 1 || s.ran.Load() != 1 {
+		t.Errorf("the operator was told %q, %d handlers ran", faults, s.ran.Load())
 	}
 }
 
