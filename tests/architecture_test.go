@@ -34,7 +34,7 @@ var rooms = []struct {
 	{"lab/yamlfile", "lab/jsonvalue", "it knows how files are written down and no format; what is wanted as JSON is JSON"},
 	{"lab/suite", "lab/jsonvalue lab/yamlfile", "it says what is to be done and does nothing; arguments are JSON"},
 	{"lab/overlay", "lab/tool lab/jsonvalue lab/schema lab/contract lab/yamlfile", "a contract file over the definitions of a server makes contracts; nothing is called"},
-	{"lab/governed", "lab/tool lab/jsonvalue lab/contract lab/overlay lab/registry", "a registry stands before tools by the contracts that were laid over them, whatever surface they are of"},
+	{"lab/governed", "lab/tool lab/jsonvalue lab/contract lab/overlay lab/registry lab/yamlfile", "a registry stands before tools by the contracts that were laid over them, whatever surface they are of; a folder of a contract may begin with the variable of the sandbox"},
 	{"lab/pin", "lab/tool lab/jsonvalue", "a lock holds what definitions say, by its canonical form; what the tools do is not its matter"},
 	{"lab/boundary", "lab/tool lab/jsonvalue lab/schema", "calls are derived from definitions, and checked before they are handed out"},
 	{"datasets", "", "it only embeds"},

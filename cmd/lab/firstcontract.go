@@ -24,7 +24,7 @@ func (o *initCommand) first(definitions []tool.Definition) (texts [][]byte, err 
 	}
 	start := overlay.Start{Name: o.name, Pin: defaultLock, Key: "action_id"}
 	if o.url == "" {
-		start.Within = suite.SandboxVariable
+		start.Within, start.NamesPath = suite.SandboxVariable, boundary.NamesPath
 	}
 	behind := boundary.Contract{Raw: o.name, Governed: governedName, Caller: tool.Caller{ID: "agent"}, Keys: make(map[string]string)}
 	for _, effect := range []contract.Effect{contract.Read, contract.Write, contract.Destructive} {

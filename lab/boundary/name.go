@@ -42,7 +42,9 @@ func hint(name string) string {
 	return hints[words[len(words)-1]]
 }
 
-func isPath(name string) bool { return strings.HasPrefix(hint(name), sandbox) }
+// NamesPath reports whether a property of that name is taken for a path of a file or
+// a folder.
+func NamesPath(name string) bool { return strings.HasPrefix(hint(name), sandbox) }
 
 // rehearses reports whether a flag of that name asks for a call without
 // effects.

@@ -168,7 +168,7 @@ func (b *builder) flag(at site) (any, error) {
 
 // usable leaves out examples that would point outside of the case's folder.
 func usable(shown []any, name string) []any {
-	if !isPath(name) {
+	if !NamesPath(name) {
 		return shown
 	}
 	return slices.DeleteFunc(slices.Clone(shown), func(value any) bool {

@@ -50,14 +50,14 @@ func wrongTypes(at site, d *demand) []any {
 		return nil
 	}
 	mistaken := []any{json.Number("12345"), "not of this type", true, json.Number("1.5"), []any{word}, object{"example": word}}
-	if isPath(at.name) {
+	if NamesPath(at.name) {
 		mistaken = []any{[]any{file}, file, json.Number("12345"), true, json.Number("1.5"), object{"example": word}}
 	}
 	return slices.DeleteFunc(mistaken, func(value any) bool { return kindOf(value)&d.kinds != 0 })
 }
 
 func unlisted(at site, listed []any) []any {
-	if isPath(at.name) {
+	if NamesPath(at.name) {
 		return []any{sandbox + "/not-listed"}
 	}
 	values := []any{"not-listed"}
@@ -161,7 +161,7 @@ func (d *demand) textFlaws(at site, good string) []flaw {
 	guard := func(values []string) []any {
 		var out []any
 		for _, value := range values {
-			if isPath(at.name) {
+			if NamesPath(at.name) {
 				value = sandbox + "/" + value
 			}
 			out = append(out, value)

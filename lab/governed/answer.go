@@ -137,7 +137,7 @@ func (t *covered) spoken(texts []string) string {
 	for i, text := range texts {
 		clean[i] = t.hidden.text(text)
 	}
-	return words(strings.Join(clean, "\n"))
+	return tool.Words(strings.Join(clean, "\n"))
 }
 
 // message is what an error of the server says. Where that is all the texts of its
@@ -147,7 +147,7 @@ func (t *covered) message(e *tool.Error, texts []string) string {
 		e.Code == tool.ToolFailed && t.hidden != nil {
 		return t.spoken(texts)
 	}
-	return words(t.hidden.text(e.Message))
+	return tool.Words(t.hidden.text(e.Message))
 }
 
 func coded(r *rule, message string) *tool.Error {
@@ -176,11 +176,14 @@ func (t *covered) unmapped(result *tool.Result, texts []string) *tool.Error {
 	}
 	own := t.own(e.Code, category, e, texts)
 	if e.NextAction != "" {
-		own.NextAction = words(t.hidden.text(e.NextAction))
+		own.NextAction = tool.Words(t.hidden.text(e.NextAction))
 	}
 	own.Retryable = e.Retryable
 	return own
 }
+
+// maxDetails is how long the details of a server's own error are, in bytes.
+const maxDetails = 4096
 
 // own is an error with the server's words, and its details as far as they are
 // small.
@@ -202,12 +205,5 @@ func mayHave(code tool.Code) bool {
 	if row, known := tool.Lookup(code); known {
 		return row.Control == "handler" && (row.Category == tool.NotFound || row.Category == tool.Validation)
 	}
-	for i, r := range code {
-		if r != '_' && (r < 'a' || r > 'z') && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return code != "" && len(code) <= maxCode
+	return code.Plain()
 }
-
-const maxCode = 64

@@ -30,6 +30,7 @@ import (
 	"agentlab/lab/overlay"
 	"agentlab/lab/registry"
 	"agentlab/lab/tool"
+	"agentlab/lab/yamlfile"
 )
 
 // Settings are what the contracts do not say.
@@ -60,7 +61,7 @@ type covered struct {
 }
 
 // sandbox is how a folder begins that is each session's own.
-const sandbox = "${SANDBOX}"
+const sandbox = yamlfile.SandboxVariable
 
 // Over puts contracts before a surface. A tool that none names is not there. The
 // error names everything in the contracts that does not hold together.

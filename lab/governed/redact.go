@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"agentlab/lab/contract"
 	"agentlab/lab/jsonvalue"
@@ -23,7 +22,7 @@ type redactor struct {
 }
 
 // redacted is what the registry puts there too, where it is given no key.
-const redacted = "[redacted]"
+const redacted = registry.Redacted
 
 // maxNested bounds JSON in texts in JSON.
 const maxNested = 4
@@ -146,25 +145,6 @@ func (r *redactor) value(value any, nested int, fields bool) (any, bool) {
 		}
 	}
 	return value, found
-}
-
-// Limits of what an error holds of a server's own words, in bytes.
-const (
-	maxWords   = 1000
-	maxDetails = 4096
-)
-
-// words bounds a text of a server's.
-func words(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= maxWords {
-		return text
-	}
-	end := maxWords
-	for end > maxWords-utf8.UTFMax && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
 }
 
 // texts are the texts of an output: those of its content, where it is the content

@@ -147,7 +147,7 @@ func FuzzResult(f *testing.F) {
 			case (got.Output == nil) == (got.Error == nil):
 				t.Fatalf("%s: output %q and error %v", raw, got.Output, got.Error)
 			case got.Error != nil:
-				if got.Error.Code == "" || got.Error.Category == "" || got.Error.Outcome == "" || !utf8.ValidString(got.Error.Message) || len(got.Error.Message) > maxMessageText+len("…") {
+				if got.Error.Code == "" || got.Error.Category == "" || got.Error.Outcome == "" || !utf8.ValidString(got.Error.Message) || len(got.Error.Message) > tool.MaxWords+len("…") {
 					t.Fatalf("%s: %+v", raw, got.Error)
 				}
 				if _, err := json.Marshal(got.Error); err != nil {

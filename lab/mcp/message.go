@@ -6,9 +6,10 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"agentlab/lab/tool"
 )
 
 // Reasons why a document is no message.
@@ -127,17 +128,5 @@ const maxExcerpt = 200
 // excerpt is the beginning of what a server sent, without what this side keeps
 // to itself.
 func (s *Server) excerpt(text []byte) string {
-	return cutText(s.scrub(string(text[:min(len(text), 32*maxExcerpt)])), maxExcerpt)
-}
-
-// cutText bounds a text, between two characters where it has any.
-func cutText(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	end := limit
-	for end > limit-utf8.UTFMax && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
+	return tool.Cut(s.scrub(string(text[:min(len(text), 32*maxExcerpt)])), maxExcerpt)
 }

@@ -59,20 +59,12 @@ func Fingerprint(arguments json.RawMessage) string {
 	return contract.Fingerprint(jsonvalue.AppendCanonical(nil, value))
 }
 
-// maxMessageText is how much of a server's own text an error holds.
-const maxMessageText = 1000
-
-// plainText bounds a text of the server's.
-func plainText(text string) string {
-	return cutText(strings.ToValidUTF8(text, "\uFFFD"), maxMessageText)
-}
-
 // protocolError is what a JSON-RPC error becomes: it is about the request, and
 // no tool has said anything.
 func (c *Client) protocolError(fault *jsonrpc.Error) *tool.Error {
 	e := tool.Refusal(tool.ProtocolError, struct {
 		Code int64 `json:"code"`
-	}{fault.Code}, "%s", plainText(c.server.scrub(fault.Message)))
+	}{fault.Code}, "%s", tool.Words(c.server.scrub(fault.Message)))
 	e.Outcome = tool.Unknown
 	return e
 }
@@ -243,23 +235,23 @@ func toolError(structured json.RawMessage, only *block, texts []string) *tool.Er
 			return said.error(texts)
 		}
 	}
-	e := tool.Refusal(tool.ToolFailed, nil, "%s", plainText(strings.Join(texts, "\n")))
+	e := tool.Refusal(tool.ToolFailed, nil, "%s", tool.Words(strings.Join(texts, "\n")))
 	e.Outcome = tool.Unknown
 	return e
 }
 
 func (said *coded) error(texts []string) *tool.Error {
 	e := &tool.Error{
-		Code:       tool.Code(plainText(said.Code)),
-		Category:   tool.Category(plainText(said.Category)),
-		Message:    plainText(said.Message),
+		Code:       tool.Code(tool.Words(said.Code)),
+		Category:   tool.Category(tool.Words(said.Category)),
+		Message:    tool.Words(said.Message),
 		Retryable:  said.Retryable,
 		Details:    present(said.Details),
-		NextAction: plainText(said.NextAction),
+		NextAction: tool.Words(said.NextAction),
 		Outcome:    tool.Unknown,
 	}
 	if e.Message == "" {
-		e.Message = plainText(strings.Join(texts, "\n"))
+		e.Message = tool.Words(strings.Join(texts, "\n"))
 	}
 	if e.Category == "" {
 		e.Category = tool.Uncategorised

@@ -18,7 +18,10 @@ type Start struct {
 	Name   string // of the server: the first half of the permissions
 	Pin    string // the lock, as the file is to name it; "" for none
 	Within string // the folder that paths have to stay in; "" where nobody knows one
-	Key    string // the argument that is added to tools that change something
+	// NamesPath tells, where paths have to stay somewhere, which arguments are called
+	// like one.
+	NamesPath func(argument string) bool
+	Key       string // the argument that is added to tools that change something
 }
 
 // Permission is what a first contract asks of who calls a tool of such an effect.
@@ -51,8 +54,8 @@ func (s Start) first(d tool.Definition) Proposed {
 	bare := Proposed{Guess: GuessEffect(d), Tool: d.Name}
 	full := bare
 	full.Closed = shape.AdditionalProperties != false
-	if s.Within != "" {
-		full.Paths = shape.paths()
+	if s.Within != "" && s.NamesPath != nil {
+		full.Paths = shape.paths(s.NamesPath)
 	}
 	if full.Effect.Changes() && s.Key != "" {
 		full.Key = s.Key
@@ -159,19 +162,16 @@ func shapeOf(document json.RawMessage) (s shape) {
 
 // paths are the arguments that are always there, are texts or lists of them, and
 // are called like paths.
-func (s shape) paths() []string {
+func (s shape) paths(named func(argument string) bool) []string {
 	var found []string
 	for name, p := range s.Properties {
 		if !slices.Contains(s.Required, name) || p.Type != "string" && (p.Type != "array" || p.Items.Type != "string") {
 			continue
 		}
-		for _, word := range words(name) {
-			switch word {
-			case "path", "paths", "file", "files", "filename", "filepath", "directory", "dir", "folder", "source", "destination":
-				found = append(found, name)
-			}
+		if named(name) {
+			found = append(found, name)
 		}
 	}
 	slices.Sort(found)
-	return slices.Compact(found)
+	return found
 }

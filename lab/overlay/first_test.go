@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +16,11 @@ func define(name, schema, annotations string) tool.Definition {
 	return tool.Definition{Name: name, InputSchema: json.RawMessage(schema), Annotations: json.RawMessage(annotations)}
 }
 
-var start = Start{Name: "files", Pin: "catalog.lock", Within: "${SANDBOX}", Key: "action_id"}
+var start = Start{Name: "files", Pin: "catalog.lock", Within: "${SANDBOX}", NamesPath: namesPath, Key: "action_id"}
+
+func namesPath(argument string) bool {
+	return slices.Contains([]string{"path", "paths", "file", "source", "source\n", "destination"}, argument)
+}
 
 func TestWriteAFirstContract(t *testing.T) {
 	got := start.Write([]tool.Definition{

@@ -24,15 +24,12 @@ type ErrorRule struct {
 	NextAction string // "" for that of the code or the category
 }
 
-// code is the form of a code, as those of lab/tool have it.
-var code = yamlfile.Grammar(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
-
 var ruleFields = table[ErrorRule]{
 	yamlfile.Optional("match", func(r *reader, p place, x *ErrorRule) { x.Match, _ = r.Filled(p, "a text") }),
 	yamlfile.Optional("result", func(r *reader, p place, x *ErrorRule) { r.result(p, x) }),
 	yamlfile.Required("code", func(r *reader, p place, x *ErrorRule) {
 		text, ok := r.Filled(p, "a code")
-		if ok && (!code().MatchString(text) || len(text) > 64) {
+		if ok && !tool.Code(text).Plain() {
 			r.Fault(p, "must be a word in snake_case, such as file_not_found, of 64 letters at most")
 			return
 		}

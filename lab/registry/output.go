@@ -87,11 +87,14 @@ func (c *Crossing) redact(value any) bool {
 	return found
 }
 
+// Redacted stands for a secret of which nothing is told, see [Backend.RedactionKey].
+const Redacted = "[redacted]"
+
 // marker stands for a secret. Equal secrets have equal markers under one key,
 // so that a reader can still compare them.
 func (r *Registry) marker(secret any) string {
 	if len(r.backend.RedactionKey) == 0 {
-		return "[redacted]"
+		return Redacted
 	}
 	mac := hmac.New(sha256.New, r.backend.RedactionKey)
 	mac.Write(jsonvalue.AppendCanonical(nil, secret))

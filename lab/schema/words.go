@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"agentlab/lab/jsonvalue"
+	"agentlab/lab/tool"
 )
 
 // texts are the messages, by keyword. Both engines' findings are told in them.
@@ -78,16 +78,7 @@ const (
 
 func quoted(s string) string { return cut(string(jsonvalue.AppendString(nil, s))) }
 
-func cut(s string) string {
-	if len(s) <= maxQuoted {
-		return s
-	}
-	end := maxQuoted
-	for !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
-}
+func cut(s string) string { return tool.Cut(s, maxQuoted) }
 
 func either(choices []string) string {
 	switch n := len(choices); {
