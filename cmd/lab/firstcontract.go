@@ -27,7 +27,7 @@ func (o *initCommand) first(definitions []tool.Definition) (texts [][]byte, err 
 		start.Within, start.NamesPath = suite.SandboxVariable, boundary.NamesPath
 	}
 	behind := boundary.Contract{Raw: o.name, Governed: governedName, Caller: tool.Caller{ID: "agent"}, Keys: make(map[string]string)}
-	for _, effect := range []contract.Effect{contract.Read, contract.Write, contract.Destructive} {
+	for _, effect := range contract.Effects() {
 		behind.Caller.Permissions = append(behind.Caller.Permissions, start.Permission(effect))
 	}
 	for _, c := range start.First(definitions) {

@@ -51,8 +51,8 @@ func readContracts(chosen []suite.Surface) (contracts, error) {
 	return all, nil
 }
 
-// over lays the contract of a surface over it. A surface without one, or one that
-// is down, is returned as it is.
+// over lays the contract of a surface over it. A surface without one is returned as
+// it is; one that is down has no tools to lay anything over.
 func (c *contractFile) over(server *sandbox.Surface, notice func(string)) (tool.Surface, error) {
 	if c == nil {
 		return server, nil

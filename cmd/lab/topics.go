@@ -44,7 +44,7 @@ func topics() []*cobra.Command {
 	return []*cobra.Command{
 		topic("cases", "How to write a case", casesTopic, "{{graders}}", graderList(), "{{tools}}", toolTable()),
 		topic("suite", "How to replay cases on MCP servers of your own", suiteTopic),
-		topic("contract", "How to lay a contract over tools that have none", contractTopic),
+		topic("contract", "How to lay a contract over tools that have none", contractTopic, "{{categories}}", categoryList()),
 		topic("controls", "What a call meets on its way, and the codes of a refusal", controlsTopic,
 			"{{controls}}", controlList(), "{{codes}}", codeTable()),
 		topic("reports", "How to read the reports", reportsTopic),
@@ -85,6 +85,14 @@ func controlList() string {
 		b.WriteByte('\n')
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func categoryList() string {
+	var all []string
+	for _, category := range tool.Categories() {
+		all = append(all, "`"+string(category)+"`")
+	}
+	return strings.Join(all, ", ")
 }
 
 func codeTable() string {

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"agentlab/lab/jsonvalue"
@@ -34,6 +35,9 @@ const (
 	Destructive Effect = "destructive" // a write that cannot be taken back
 )
 
+// Effects are all of them, the more careful ones later.
+func Effects() []Effect { return []Effect{Read, Write, Destructive} }
+
 // Changes reports whether a call can leave the backend different.
 func (e Effect) Changes() bool { return e != Read }
 
@@ -44,9 +48,12 @@ const (
 	ApprovalNever Approval = "never"
 	// ApprovalRequired asks that the calls of the task were confirmed.
 	ApprovalRequired Approval = "required"
-	// ApprovalBound asks for a grant of this very call, see [Digest].
+	// ApprovalBound asks for a grant of this very call, see [CallDigest].
 	ApprovalBound Approval = "bound"
 )
+
+// Approvals are all of them, those that ask for more later.
+func Approvals() []Approval { return []Approval{ApprovalNever, ApprovalRequired, ApprovalBound} }
 
 // Retry says which failures of a tool a repeat could help.
 type Retry string
@@ -55,6 +62,9 @@ const (
 	RetryNever     Retry = "never"
 	RetryTransient Retry = "transient"
 )
+
+// Retries are all of them.
+func Retries() []Retry { return []Retry{RetryNever, RetryTransient} }
 
 // maxSpan bounds what is added to a time, so that no time overflows.
 const maxSpan = 100 * 365 * 24 * time.Hour
@@ -186,28 +196,13 @@ func (c Contract) Complete() (Contract, error) {
 	c.Retry = orDefault(c.Retry, RetryNever)
 	c.Timeout = orDefault(c.Timeout, DefaultTimeout)
 
-	var faults []error
+	faults := []error{among("effect", c.Effect, Effects()), among("approval", c.Approval, Approvals()), among("retry", c.Retry, Retries())}
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if c.Name == "" {
 		fault("name is empty")
 	}
 	if c.Permission == "" {
 		fault("permission is empty: a tool that anyone may call has to say so with a permission that everyone holds")
-	}
-	switch c.Effect {
-	case Read, Write, Destructive:
-	default:
-		fault("effect %q is not one of read, write, destructive", c.Effect)
-	}
-	switch c.Approval {
-	case ApprovalNever, ApprovalRequired, ApprovalBound:
-	default:
-		fault("approval %q is not one of never, required, bound", c.Approval)
-	}
-	switch c.Retry {
-	case RetryNever, RetryTransient:
-	default:
-		fault("retry %q is not one of never, transient", c.Retry)
 	}
 	if c.Timeout < time.Millisecond {
 		fault("timeout %v is below one millisecond", c.Timeout)
@@ -258,6 +253,18 @@ func (c Contract) Complete() (Contract, error) {
 		return Contract{}, fmt.Errorf("contract of tool %q: %w", c.Name, err)
 	}
 	return c, nil
+}
+
+// among is why a word is none of those that there are, or nil.
+func among[T ~string](what string, word T, all []T) error {
+	if slices.Contains(all, word) {
+		return nil
+	}
+	names := make([]string, len(all))
+	for i, one := range all {
+		names[i] = string(one)
+	}
+	return fmt.Errorf("%s %q is not one of %s", what, word, strings.Join(names, ", "))
 }
 
 func orDefault[T comparable](value, standard T) T {

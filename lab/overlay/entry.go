@@ -36,10 +36,10 @@ const (
 var toolFields = table[entry]{
 	yamlfile.Required("permission", func(r *reader, p place, e *entry) { e.Contract.Permission, _ = r.Filled(p, "a permission") }),
 	yamlfile.Required("effect", func(r *reader, p place, e *entry) {
-		e.Contract.Effect, _ = yamlfile.Choice(&r.Reader, p, contract.Read, contract.Write, contract.Destructive)
+		e.Contract.Effect, _ = yamlfile.Choice(&r.Reader, p, contract.Effects()...)
 	}),
 	yamlfile.Optional("approval", func(r *reader, p place, e *entry) {
-		e.Contract.Approval, _ = yamlfile.Choice(&r.Reader, p, contract.ApprovalNever, contract.ApprovalRequired, contract.ApprovalBound)
+		e.Contract.Approval, _ = yamlfile.Choice(&r.Reader, p, contract.Approvals()...)
 	}),
 	yamlfile.Optional("approver", func(r *reader, p place, e *entry) {
 		e.Contract.Approver = new(contract.Approver)
@@ -52,7 +52,7 @@ var toolFields = table[entry]{
 		e.Contract.Timeout, _ = r.Duration(p, time.Millisecond, 10*time.Minute, "from 1ms to 10m, such as 2s")
 	}),
 	yamlfile.Optional("retry", func(r *reader, p place, e *entry) {
-		e.Contract.Retry, _ = yamlfile.Choice(&r.Reader, p, contract.RetryNever, contract.RetryTransient)
+		e.Contract.Retry, _ = yamlfile.Choice(&r.Reader, p, contract.Retries()...)
 	}),
 	yamlfile.Optional("rate", func(r *reader, p place, e *entry) {
 		e.Contract.Rate = new(contract.Rate)

@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -35,9 +36,6 @@ var verbs = sync.OnceValue(func() map[string]contract.Effect {
 	return all
 })
 
-// severity orders effects, the careful one last.
-var severity = map[contract.Effect]int{contract.Read: 0, contract.Write: 1, contract.Destructive: 2}
-
 // GuessEffect concludes what a tool does from its annotations and from the first
 // verb in its name. Annotations are a server's own claims: where the name says
 // worse, it counts. Without a word of either it is taken for a write.
@@ -49,7 +47,7 @@ func GuessEffect(d tool.Definition) Guess {
 		return Guess{contract.Write, "nothing tells"}
 	case claim == "":
 		return Guess{named, `from the verb "` + verb + `"`}
-	case found && severity[named] > severity[claimed]:
+	case found && worse(named, claimed):
 		return Guess{named, claim + `, but the verb is "` + verb + `"`}
 	}
 	return Guess{claimed, claim}
@@ -69,6 +67,11 @@ func claims(h tool.Hints) (contract.Effect, string) {
 		return contract.Write, "annotated readOnlyHint: false"
 	}
 	return "", ""
+}
+
+func worse(one, other contract.Effect) bool {
+	all := contract.Effects()
+	return slices.Index(all, one) > slices.Index(all, other)
 }
 
 func firstVerb(name string) (verb string, effect contract.Effect, found bool) {

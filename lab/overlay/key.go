@@ -9,9 +9,6 @@ import (
 	"agentlab/lab/schema"
 )
 
-// maxKey is how long the value of an added key may be, in characters.
-const maxKey = 200
-
 // addedKey is the schema of a key that is added. A model sees it.
 const addedKey = `{"type":"string","minLength":1,"maxLength":200,` +
 	`"description":"A name for this action, made up by you: another for every action, and the same again where a call is repeated."}`

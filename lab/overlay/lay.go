@@ -149,7 +149,7 @@ func (l *laying) precondition(e *entry) {
 	if !ok {
 		return
 	}
-	if h := d.Hints(); !h.ReadsOnly() && (h.ReadOnly != nil || h.Destructive != nil && *h.Destructive) {
+	if d.Hints().Changes() {
 		l.Fault(at, "must only read, and the server says that it changes something")
 	}
 	known := argumentsOf(d.InputSchema)

@@ -65,7 +65,7 @@ func subschema(t *rapid.T, depth int) any {
 // Where a key is added to a schema, exactly those arguments that satisfy the
 // schema without the key satisfy it with one.
 func TestAddedKeyChangesNothingElse(t *testing.T) {
-	added, long := 0, strings.Repeat("é", maxKey)
+	added, long := 0, strings.Repeat("é", 200)
 	combinations := []map[string]any{{}}
 	for _, name := range []string{"a", "b", "kk"} {
 		for _, one := range combinations {

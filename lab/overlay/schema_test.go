@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"agentlab/lab/contract"
 	"agentlab/lab/jsonvalue"
 	"agentlab/lab/schema"
 	"agentlab/lab/tool"
@@ -70,17 +71,15 @@ func TestSchemaNamesTheKeys(t *testing.T) {
 	}
 }
 
-func TestSchemaNamesTheCategories(t *testing.T) {
-	var want []string
-	for _, category := range tool.Categories() {
-		want = append(want, string(category))
-	}
-	encoded, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if list := strings.ReplaceAll(string(encoded), ",", ", "); !strings.Contains(string(Schema), list) {
-		t.Errorf("the schema does not list %s", list)
+func TestSchemaNamesTheChoices(t *testing.T) {
+	for _, choices := range []any{tool.Categories(), contract.Effects(), contract.Approvals(), contract.Retries()} {
+		encoded, err := json.Marshal(choices)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list := `{"enum": ` + strings.ReplaceAll(string(encoded), ",", ", ") + "}"; !strings.Contains(string(Schema), list) {
+			t.Errorf("the schema does not list %s", list)
+		}
 	}
 }
 

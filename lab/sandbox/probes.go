@@ -71,7 +71,7 @@ func (s *Surface) onlyReads() error {
 		}
 		switch hints := s.definitions[at].Hints(); {
 		case hints.ReadsOnly():
-		case hints.ReadOnly != nil, hints.Destructive != nil && *hints.Destructive:
+		case hints.Changes():
 			return &tool.Unavailable{Surface: s.spec.Name, Reason: notCounted + ": call: the tool says that it changes something", Detail: call.Tool}
 		default:
 			s.notice(s.spec.Name+": the effects are looked at by a tool that does not say that it only reads: ", call.Tool)

@@ -1,27 +1,30 @@
 package tool_test
 
 import (
+	"strings"
 	"testing"
 
 	"agentlab/lab/tool"
 )
 
 func TestHints(t *testing.T) {
-	for annotations, want := range map[string]struct{ told, readsOnly bool }{
+	for annotations, want := range map[string]struct{ told, readsOnly, changes bool }{
 		``:                         {},
 		`null`:                     {},
 		`{}`:                       {},
 		`{"readOnlyHint":true}`:    {told: true, readsOnly: true},
-		`{"readOnlyHint":false}`:   {told: true},
+		`{"readOnlyHint":false}`:   {told: true, changes: true},
 		`{"readOnlyHint":null}`:    {},
-		`{"readOnlyHint":"yes"}`:   {told: true}, // nothing that could be trusted
-		`{"destructiveHint":true}`: {},
+		`{"readOnlyHint":"yes"}`:   {told: true, changes: true}, // nothing that could be trusted
+		`{"destructiveHint":true}`: {changes: true},
+		`{"readOnlyHint":true,"destructiveHint":true}`: {told: true, readsOnly: true},
+		`{"destructiveHint":false}`:                    {},
 	} {
 		hints := tool.Definition{Annotations: raw(annotations)}.Hints()
-		if told := hints.ReadOnly != nil; told != want.told || hints.ReadsOnly() != want.readsOnly {
-			t.Errorf("%s: told %t, reads only %t", annotations, told, hints.ReadsOnly())
+		if told := hints.ReadOnly != nil; told != want.told || hints.ReadsOnly() != want.readsOnly || hints.Changes() != want.changes {
+			t.Errorf("%s: told %t, reads only %t, changes %t", annotations, told, hints.ReadsOnly(), hints.Changes())
 		}
-		if destructive := hints.Destructive != nil && *hints.Destructive; destructive != (annotations == `{"destructiveHint":true}`) {
+		if destructive := hints.Destructive != nil && *hints.Destructive; destructive != strings.Contains(annotations, `"destructiveHint":true`) {
 			t.Errorf("%s: destructive %t", annotations, destructive)
 		}
 	}

@@ -40,6 +40,12 @@ func (d Definition) Hints() (h Hints) {
 // a word it may: that is what MCP has as the default.
 func (h Hints) ReadsOnly() bool { return h.ReadOnly != nil && *h.ReadOnly }
 
+// Changes reports whether the server says that the tool changes something. Where it
+// is silent, neither this holds nor [Hints.ReadsOnly].
+func (h Hints) Changes() bool {
+	return !h.ReadsOnly() && (h.ReadOnly != nil || h.Destructive != nil && *h.Destructive)
+}
+
 // Proposal is one call that an agent wants to make. Both fields are untrusted:
 // the name is matched exactly or not at all, and the arguments are the bytes
 // that arrived, not yet decoded.
