@@ -87,6 +87,13 @@ func namesSandbox(s *suite.Server) bool {
 	return slices.ContainsFunc(s.Command, holds) || slices.ContainsFunc(slices.Collect(maps.Values(s.Env)), holds)
 }
 
+// arrangesFaults reports whether a case wants something to go wrong behind a call.
+func arrangesFaults(c *dataset.Case) bool {
+	return slices.ContainsFunc(slices.Concat(c.Baseline, c.Candidate), func(p dataset.Proposal) bool {
+		return p.Setting != nil && p.Fault != (tool.Fault{})
+	})
+}
+
 // planForeign checks every line of every dataset, and that there is something to
 // replay, and only then connects to the servers.
 func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite.Suite, dir string, selected *selection) (plan eval.Plan, servers []*sandbox.Surface, err error) {
@@ -112,7 +119,7 @@ func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite
 	}
 	cases := settings.Open(sources...)
 	ready, todo := 0, 0
-	var stateless []string // cases that ask for what only the built-in surfaces tell
+	var stateless, faulted []string // cases that ask for what only the built-in surfaces tell, or do
 	calls := make([]wanted, len(chosen))
 	for i := range calls {
 		calls[i] = make(wanted)
@@ -122,6 +129,8 @@ func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite
 		case o.patterns != nil && !selected.selects(c.ID):
 		case c.Expected.State != nil:
 			stateless = append(stateless, c.ID)
+		case arrangesFaults(c):
+			faulted = append(faulted, c.ID)
 		case c.Todo != "":
 			todo++
 		default:
@@ -139,6 +148,8 @@ func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite
 		return eval.Plan{}, nil, replayError(err, selected)
 	case stateless != nil:
 		return eval.Plan{}, nil, usageError(fmt.Errorf("expected.state is for the built-in surfaces, as nobody knows the state of a server outside; count what changes by effects (%s)", strings.Join(first(stateless, maxUnlisted), ", ")))
+	case faulted != nil:
+		return eval.Plan{}, nil, usageError(fmt.Errorf("faults are for the built-in surfaces, as nobody can make a server outside go wrong; an answer is lost where the timeout of a contract is shorter than the server takes (%s)", strings.Join(first(faulted, maxUnlisted), ", ")))
 	case selected.idle() != nil:
 		return eval.Plan{}, nil, usageError(selected.idle())
 	case ready == 0 && todo > 0:
