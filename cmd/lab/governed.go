@@ -43,7 +43,7 @@ func readContracts(chosen []suite.Surface) (contracts, error) {
 		}
 		if all[i].lock, err = readLock(file.Pin); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
-				err = fmt.Errorf("%w; \"lab pin %s\" writes it", err, spec.Name)
+				err = fmt.Errorf("there is no %s, which the contract names as its pin; \"lab pin %s\" writes it", file.Pin, spec.Name)
 			}
 			return nil, usageError(err)
 		}
@@ -67,6 +67,13 @@ func (c *contractFile) over(server *sandbox.Surface, notice func(string)) (tool.
 		if tools, err = c.Lay(definitions); err != nil {
 			return nil, unreadable(err)
 		}
+	}
+	reads := make(map[string]bool)
+	for _, t := range tools {
+		reads[t.Contract.Name] = !t.Contract.Effect.Changes()
+	}
+	if server.Down() == nil {
+		server.Reviewed(reads)
 	}
 	surface, err := governed.Over(server, tools, governed.Settings{
 		Expand: sandbox.Expand,
@@ -95,6 +102,9 @@ func (c *contractFile) pinned(surface string, definitions []tool.Definition, not
 	for _, change := range c.lock.Changes(definitions) {
 		if slices.Contains(named, change.Tool) {
 			broken = append(broken, changeLines(change)...)
+			if change.Part == "" {
+				broken = append(broken, "  the contract names it: take it out, or write what it is called now")
+			}
 		} else {
 			others[change.Tool] = true
 		}

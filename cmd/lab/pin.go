@@ -88,11 +88,13 @@ func (o *pinCommand) run(ctx context.Context, args []string, stdout, stderr io.W
 	first := errors.Is(err, fs.ErrNotExist) && !o.check
 	switch {
 	case err == nil || first:
+	case errors.Is(err, fs.ErrNotExist):
+		return usageError(fmt.Errorf("there is no %s; lab pin writes it", path))
 	case o.check:
 		return usageError(err)
 	default:
 		// Another file of that name is not to be lost.
-		return usageError(fmt.Errorf("%w; it is not written over", err))
+		return usageError(fmt.Errorf("%w\nit is not written over: remove it, or take it from version control, and pin anew", err))
 	}
 	definitions, _, err := listTools(ctx, spec, filepath.Dir(o.file), s.Timeout, stderr)
 	if err != nil {
@@ -158,11 +160,18 @@ func changeLines(c pin.Change) []string {
 	var lines []string
 	differences, more := c.Differences()
 	for _, d := range differences {
-		at := what
+		at, kind := what, c.Kind
 		if d.Pointer != "" {
 			at += " " + d.Pointer
 		}
-		lines = append(lines, at+": "+string(c.Kind))
+		switch {
+		case kind != pin.Changed:
+		case d.Old == "":
+			kind = pin.Added
+		case d.New == "":
+			kind = pin.Removed
+		}
+		lines = append(lines, at+": "+string(kind))
 		if d.Old != "" {
 			lines = append(lines, "  - "+d.Old)
 		}

@@ -16,8 +16,8 @@ func newReceipts() *cobra.Command {
 		Use:   "receipts [FILE]",
 		Short: "List the receipts that the runs of a tool-eval left",
 		Long: `List the receipts of keyed actions that each run left behind, by the stream of
-runs that lab tool-eval wrote (not by a SQLite file). Runs have them of cases that
-are staged; see "lab help cases".`,
+runs that lab tool-eval wrote (not by a SQLite file). Only the built-in surfaces keep
+them there, of cases that are staged; see "lab help cases".`,
 		Example: `  lab receipts
   lab receipts reports/local/tool-runs.jsonl`,
 		Args: cobra.MaximumNArgs(1),

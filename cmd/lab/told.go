@@ -43,11 +43,18 @@ func tellStarts(stderr io.Writer, servers []*sandbox.Surface) {
 }
 
 // tellRemarks says on stderr what a person should doubt.
-func tellRemarks(stderr io.Writer, servers []*sandbox.Surface) {
+func tellRemarks(stderr io.Writer, servers []*sandbox.Surface, c *eval.Comparison) {
+	var remarks []string
 	for _, s := range servers {
-		for _, remark := range s.Remarks() {
-			fmt.Fprintln(stderr, "lab: "+report.Visible(remark))
+		remarks = append(remarks, s.Remarks()...)
+	}
+	for _, s := range c.Summaries() {
+		if o := s.Operations; s.Governed && o.Calls > 0 && o.Successes == 0 {
+			remarks = append(remarks, s.Strategy+": no call succeeded: a contract that refuses everything passes such cases")
 		}
+	}
+	for _, remark := range remarks {
+		fmt.Fprintln(stderr, "lab: "+report.Visible(remark))
 	}
 }
 

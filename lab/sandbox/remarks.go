@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"sync"
 
@@ -18,6 +19,14 @@ type sightings struct {
 	writes   int          // of these, those of tools that do not say that they only read
 	effects  int          // that were counted
 	appeared map[int]bool // SQLite files that were there at some time, by the place of their effect
+}
+
+// Reviewed takes the word of somebody who has reviewed tools for whether they only
+// read, in place of the server's. It comes before the first session.
+func (s *Surface) Reviewed(readOnly map[string]bool) {
+	s.seen.mu.Lock()
+	defer s.seen.mu.Unlock()
+	maps.Copy(s.readOnly, readOnly)
 }
 
 // sawCall takes the result of a call.

@@ -49,7 +49,7 @@ type Surface struct {
 	template    mcp.Server
 	asked       []mcp.Server // that effects ask, in the order of the effects
 	definitions []tool.Definition
-	readOnly    map[string]bool   // tools that say that they only read
+	readOnly    map[string]bool   // tools that only read, as they say or somebody has found
 	absent      *tool.Unavailable // why there are none
 	schemas     *mcp.Client       // that has read the output schemas
 
