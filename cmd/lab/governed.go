@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,15 +28,15 @@ type contractFile struct {
 }
 
 // readContracts reads every contract file and lock before anything is started.
-func readContracts(chosen []suite.Surface) (contracts, error) {
+func readContracts(ctx context.Context, chosen []suite.Surface) (contracts, error) {
 	all := make(contracts, len(chosen))
 	for i, spec := range chosen {
 		if spec.Contract == "" {
 			continue
 		}
-		file, err := overlay.Read(spec.Contract, os.LookupEnv)
+		file, err := readContract(ctx, spec.Contract)
 		if err != nil {
-			return nil, unreadable(err)
+			return nil, err
 		}
 		all[i] = &contractFile{File: file}
 		if file.Pin == "" {
@@ -49,6 +50,12 @@ func readContracts(chosen []suite.Surface) (contracts, error) {
 		}
 	}
 	return all, nil
+}
+
+// readContract reads a contract file, or ends with ctx where that is a pipe.
+func readContract(ctx context.Context, path string) (*overlay.File, error) {
+	file, err := untilDone(ctx, func() (*overlay.File, error) { return overlay.Read(path, os.LookupEnv) })
+	return file, unreadable(err)
 }
 
 // over lays the contract of a surface over it. A surface without one, or one that

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"agentlab/lab/eval"
-	"agentlab/lab/overlay"
 	"agentlab/lab/pin"
 	"agentlab/lab/report"
 	"agentlab/lab/sandbox"
@@ -81,7 +80,7 @@ func (o *pinCommand) run(ctx context.Context, args []string, stdout, stderr io.W
 	if !ok {
 		return usageError(fmt.Errorf("there is no surface %q in the suite file; there are %s", name, strings.Join(namesOf(s.Surfaces), ", ")))
 	}
-	path, err := o.path(spec)
+	path, err := o.path(ctx, spec)
 	if err != nil {
 		return err
 	}
@@ -125,14 +124,14 @@ func (o *pinCommand) run(ctx context.Context, args []string, stdout, stderr io.W
 }
 
 // path is where the lock of a surface lies.
-func (o *pinCommand) path(spec suite.Surface) (string, error) {
+func (o *pinCommand) path(ctx context.Context, spec suite.Surface) (string, error) {
 	if o.lock != "" {
 		return o.lock, nil
 	}
 	if spec.Contract != "" {
-		file, err := overlay.Read(spec.Contract, os.LookupEnv)
+		file, err := readContract(ctx, spec.Contract)
 		if err != nil {
-			return "", unreadable(err)
+			return "", err
 		}
 		if file.Pin != "" {
 			return file.Pin, nil
