@@ -101,7 +101,9 @@ func (c *contractFile) pinned(surface string, definitions []tool.Definition, not
 	named := c.Names()
 	for _, change := range c.lock.Changes(definitions) {
 		if slices.Contains(named, change.Tool) {
-			broken = append(broken, changeLines(change)...)
+			for _, line := range changeLines(change) {
+				broken = append(broken, report.Visible(line)) // no text of a server's begins a line of its own
+			}
 		} else {
 			others[change.Tool] = true
 		}
