@@ -252,6 +252,19 @@ func TestALookThatFails(t *testing.T) {
 	}
 }
 
+// What could not be seen before a write began may be all that is seen after it.
+func TestAWriteAfterALookThatFailed(t *testing.T) {
+	do := then(true, said("ok"))
+	b := open(t, writing(func(ctx context.Context, s *server, a map[string]any) tool.Result { return do(ctx, s, a) }))
+	ok(t, b.put("k1", "x"))
+	b.unseen = errors.New("nobody can look")
+	do = func(ctx context.Context, s *server, a map[string]any) tool.Result {
+		s.unseen = nil
+		return then(true, failed("no"))(ctx, s, a)
+	}
+	refused(t, b.put("k2", "y"), tool.ToolFailed, tool.Unknown)
+}
+
 // Two looks tell what one would have told.
 func TestLooksAreCountedOnce(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -384,6 +397,31 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 	})
 }
 
+// A write that only gets its turn when its session ends is not sent any more.
+func TestCloseSendsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, func(s *server, get, put *overlay.Tool) {
+			put.Contract.Concurrency = 1
+			s.tools["put"] = slowly(time.Hour, said("ok"))
+		})
+		var results [2]tool.Result
+		var group sync.WaitGroup
+		group.Go(func() { results[0] = b.put("k1", "1") })
+		synctest.Wait()
+		group.Go(func() { results[1] = b.put("k2", "2") })
+		synctest.Wait()
+		if err := b.session.Close(); err != nil {
+			t.Error(err)
+		}
+		group.Wait()
+		refused(t, results[0], tool.OutcomeUnknown, tool.Unknown)
+		refused(t, results[1], tool.ToolFailed, tool.NotApplied)
+		if diff := cmp.Diff([]string{`put {"name":"n","text":"1"}`}, b.made()); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+	})
+}
+
 func TestSettleWaitsForWhatIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, writing(slowly(3*time.Second, said("ok"))))
@@ -402,8 +440,9 @@ func TestSettleWaitsForWhatIsUnderWay(t *testing.T) {
 		refused(t, b.put("k", "x"), tool.OutcomeUnknown, tool.Unknown)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := b.session.(tool.Observed).Settle(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Settle = %v", err)
+		began = time.Now()
+		if _, err := b.session.(tool.Observed).Settle(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
+			t.Errorf("Settle = %v after %v", err, time.Since(began))
 		}
 	})
 }
