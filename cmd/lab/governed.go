@@ -90,6 +90,9 @@ func (c *contractFile) over(server *sandbox.Surface, notice func(string)) (tool.
 	return surface, nil
 }
 
+// maxChanges is how many changes are told of tools that are not what was pinned.
+const maxChanges = 20
+
 // pinned is an error where a tool that the contract exposes is not what was
 // pinned. Of the others it is told.
 func (c *contractFile) pinned(surface string, definitions []tool.Definition, notice func(string)) error {
@@ -97,10 +100,14 @@ func (c *contractFile) pinned(surface string, definitions []tool.Definition, not
 		return nil
 	}
 	var broken []string
+	differ := 0
 	others := make(map[string]bool)
 	named := c.Names()
 	for _, change := range c.lock.Changes(definitions) {
 		if slices.Contains(named, change.Tool) {
+			if differ++; differ > maxChanges {
+				continue
+			}
 			for _, line := range changeLines(change) {
 				broken = append(broken, report.Visible(line)) // no text of a server's begins a line of its own
 			}
@@ -112,8 +119,11 @@ func (c *contractFile) pinned(surface string, definitions []tool.Definition, not
 		notice(fmt.Sprintf("%s: %s outside the contract not as pinned; lab pin --check tells more", surface,
 			report.Counted(len(others), "tool")))
 	}
-	if len(broken) == 0 {
+	if differ == 0 {
 		return nil
+	}
+	if differ > maxChanges {
+		broken = append(broken, fmt.Sprintf("and %s more; \"lab pin %s --check\" tells them all", report.Counted(differ-maxChanges, "change"), surface))
 	}
 	return usageError(fmt.Errorf("%s: the tools are not what was pinned in %s\n%s\nreview what has changed; \"lab pin %s\" accepts it",
 		surface, c.Pin, strings.Join(broken, "\n"), surface))

@@ -116,7 +116,12 @@ func (o *pinCommand) run(ctx context.Context, args []string, stdout, stderr io.W
 		fmt.Fprintln(stdout, report.Visible(said+", as pinned"))
 		return nil
 	}
-	if err := writeFiles([]string{path}, live.Encode()); err != nil {
+	// A link to a lock stays one.
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		target = path // which is not there yet
+	}
+	if err := writeFiles([]string{target}, live.Encode()); err != nil {
 		return couldNotRun(err)
 	}
 	fmt.Fprintln(stdout, report.Visible(said))
