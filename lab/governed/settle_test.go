@@ -65,6 +65,7 @@ func TestWhatBecameOfAWriteThatFailed(t *testing.T) {
 		"a promise in words alone":     {blind: true, answer: coded(*broken), code: tool.ToolFailed, want: tool.Unknown, runs: 1, again: tool.ToolFailed},
 		"no answer":                    {answer: unanswered(tool.ToolTimeout), code: tool.OutcomeUnknown, want: tool.Unknown, runs: 1, again: tool.OutcomeUnknown},
 		"no server":                    {answer: unanswered(tool.ToolFailed), code: tool.OutcomeUnknown, want: tool.Unknown, runs: 1, again: tool.OutcomeUnknown},
+		"a failure within":             {own: true, answer: unanswered(tool.ToolFailed), code: tool.ToolFailed, want: tool.NotApplied, runs: 2, again: tool.ToolFailed},
 		"no answer, and a change":      {changes: true, answer: unanswered(tool.ToolTimeout), code: tool.OutcomeUnknown, want: tool.Unknown, runs: 1, again: tool.AnswerLost},
 		"no answer, and it counts":     {own: true, changes: true, answer: unanswered(tool.ToolTimeout), code: tool.OutcomeUnknown, want: tool.Unknown, runs: 1, again: tool.AnswerLost},
 		"no answer, and nobody looks":  {blind: true, changes: true, answer: unanswered(tool.ToolTimeout), code: tool.OutcomeUnknown, want: tool.Unknown, runs: 1, again: tool.OutcomeUnknown},
