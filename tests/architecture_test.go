@@ -38,7 +38,7 @@ var rooms = []struct {
 	{"lab/pin", "lab/tool lab/jsonvalue", "a lock holds what definitions say, by its canonical form; what the tools do is not its matter"},
 	{"lab/boundary", "lab/tool lab/jsonvalue lab/schema", "calls are derived from definitions, and checked before they are handed out"},
 	{"datasets", "", "it only embeds"},
-	{"lab/sandbox", "lab/tool lab/jsonvalue lab/mcp lab/probe lab/process lab/suite", "a server, a folder and probes make a surface as a suite says"},
+	{"lab/sandbox", "lab/tool lab/jsonvalue lab/mcp lab/pin lab/probe lab/process lab/suite", "a server, a folder and probes make a surface as a suite says; what is listed later is compared with what was first"},
 	{"cmd/lab", "datasets lab/tool lab/dataset lab/eval lab/report lab/contract lab/registry lab/ticket lab/suite lab/yamlfile lab/sandbox lab/overlay lab/governed lab/pin lab/boundary lab/process", "evidence and runtime meet here"},
 	{"tests/bench", "tests/casegen", "it times the command from outside"},
 	{"tests/faultserver", "", "its faults are below the level of everything that it tests"},

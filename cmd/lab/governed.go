@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,15 +28,15 @@ type contractFile struct {
 }
 
 // readContracts reads every contract file and lock before anything is started.
-func readContracts(chosen []suite.Surface) (contracts, error) {
+func readContracts(ctx context.Context, chosen []suite.Surface) (contracts, error) {
 	all := make(contracts, len(chosen))
 	for i, spec := range chosen {
 		if spec.Contract == "" {
 			continue
 		}
-		file, err := overlay.Read(spec.Contract, os.LookupEnv)
+		file, err := readContract(ctx, spec.Contract)
 		if err != nil {
-			return nil, unreadable(err)
+			return nil, err
 		}
 		all[i] = &contractFile{File: file}
 		if file.Pin == "" {
@@ -49,6 +50,12 @@ func readContracts(chosen []suite.Surface) (contracts, error) {
 		}
 	}
 	return all, nil
+}
+
+// readContract reads a contract file, or ends with ctx where that is a pipe.
+func readContract(ctx context.Context, path string) (*overlay.File, error) {
+	file, err := untilDone(ctx, func() (*overlay.File, error) { return overlay.Read(path, os.LookupEnv) })
+	return file, unreadable(err)
 }
 
 // over lays the contract of a surface over it. A surface without one is returned as
@@ -90,6 +97,9 @@ func (c *contractFile) over(server *sandbox.Surface, notice func(string)) (tool.
 	return surface, nil
 }
 
+// maxChanges is how many changes are told of tools that are not what was pinned.
+const maxChanges = 20
+
 // pinned is an error where a tool that the contract exposes is not what was
 // pinned. Of the others it is told.
 func (c *contractFile) pinned(surface string, definitions []tool.Definition, notice func(string)) error {
@@ -97,11 +107,17 @@ func (c *contractFile) pinned(surface string, definitions []tool.Definition, not
 		return nil
 	}
 	var broken []string
+	differ := 0
 	others := make(map[string]bool)
 	named := c.Names()
 	for _, change := range c.lock.Changes(definitions) {
 		if slices.Contains(named, change.Tool) {
-			broken = append(broken, changeLines(change)...)
+			if differ++; differ > maxChanges {
+				continue
+			}
+			for _, line := range changeLines(change) {
+				broken = append(broken, report.Visible(line)) // no text of a server's begins a line of its own
+			}
 			if change.Part == "" {
 				broken = append(broken, "  the contract names it: take it out, or write what it is called now")
 			}
@@ -113,8 +129,11 @@ func (c *contractFile) pinned(surface string, definitions []tool.Definition, not
 		notice(fmt.Sprintf("%s: %s outside the contract not as pinned; lab pin --check tells more", surface,
 			report.Counted(len(others), "tool")))
 	}
-	if len(broken) == 0 {
+	if differ == 0 {
 		return nil
+	}
+	if differ > maxChanges {
+		broken = append(broken, fmt.Sprintf("and %s more; \"lab pin %s --check\" tells them all", report.Counted(differ-maxChanges, "change"), surface))
 	}
 	return usageError(fmt.Errorf("%s: the tools are not what was pinned in %s\n%s\nreview what has changed; \"lab pin %s\" accepts it",
 		surface, c.Pin, strings.Join(broken, "\n"), surface))

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"agentlab/lab/eval"
-	"agentlab/lab/overlay"
 	"agentlab/lab/pin"
 	"agentlab/lab/report"
 	"agentlab/lab/sandbox"
@@ -80,7 +79,7 @@ func (o *pinCommand) run(ctx context.Context, args []string, stdout, stderr io.W
 	if err != nil {
 		return err
 	}
-	path, err := o.path(spec)
+	path, err := o.path(ctx, spec)
 	if err != nil {
 		return err
 	}
@@ -118,7 +117,12 @@ func (o *pinCommand) run(ctx context.Context, args []string, stdout, stderr io.W
 		fmt.Fprintln(stdout, report.Visible(said+", as pinned"))
 		return nil
 	}
-	if err := writeFiles([]string{path}, live.Encode()); err != nil {
+	// A link to a lock stays one.
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		target = path // which is not there yet
+	}
+	if err := writeFiles([]string{target}, live.Encode()); err != nil {
 		return couldNotRun(err)
 	}
 	fmt.Fprintln(stdout, report.Visible(said))
@@ -126,14 +130,14 @@ func (o *pinCommand) run(ctx context.Context, args []string, stdout, stderr io.W
 }
 
 // path is where the lock of a surface lies.
-func (o *pinCommand) path(spec suite.Surface) (string, error) {
+func (o *pinCommand) path(ctx context.Context, spec suite.Surface) (string, error) {
 	if o.lock != "" {
 		return o.lock, nil
 	}
 	if spec.Contract != "" {
-		file, err := overlay.Read(spec.Contract, os.LookupEnv)
+		file, err := readContract(ctx, spec.Contract)
 		if err != nil {
-			return "", unreadable(err)
+			return "", err
 		}
 		if file.Pin != "" {
 			return file.Pin, nil

@@ -38,6 +38,43 @@ func TestInterruptWhileAPipeIsOpened(t *testing.T) {
 	}
 }
 
+// And in place of a contract.
+func TestInterruptWhileAContractIsRead(t *testing.T) {
+	for _, args := range [][]string{{"tool-eval"}, {"pin"}, {"pin", "--check"}} {
+		dir, _ := folders(t)
+		const suite = "version: 1\nsurfaces: {a: {mcp: {command: [none]}, contract: pipe}}\ncases: [c.jsonl]\neffects: []\n"
+		if err := os.WriteFile(filepath.Join(dir, "lab.yaml"), []byte(suite), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "c.jsonl"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		pipe := filepath.Join(dir, "pipe")
+		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := start(t, dir, nil, nil, args...)
+		w, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		for range 2000 { // until somebody reads it
+			if err == nil {
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+			w, err = os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		if err := p.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		if code := p.end(t); code != 130 {
+			t.Errorf("%v: exit code is %d, want 130; stderr: %s", args, code, &p.stderr)
+		}
+	}
+}
+
 // The same of a pipe in place of a file that says which servers there are.
 func TestInterruptWhileASuiteIsRead(t *testing.T) {
 	for _, args := range [][]string{{"-f", "pipe"}, {"--mcp-config", "pipe", "--server", "s", "--cases", "pipe"}} {

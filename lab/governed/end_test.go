@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -187,4 +188,29 @@ func TestASurfaceThatCounts(t *testing.T) {
 	if got := b.session.Effects(); got != 2 {
 		t.Errorf("%d effects, want 2", got)
 	}
+}
+
+// A write that only gets its turn when its session ends is not sent any more.
+func TestCloseSendsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, func(s *server, get, put *overlay.Tool) {
+			put.Contract.Concurrency = 1
+			s.tools["put"] = slowly(time.Hour, said("ok"))
+		})
+		var results [2]tool.Result
+		var group sync.WaitGroup
+		group.Go(func() { results[0] = b.put("k1", "1") })
+		synctest.Wait()
+		group.Go(func() { results[1] = b.put("k2", "2") })
+		synctest.Wait()
+		if err := b.session.Close(); err != nil {
+			t.Error(err)
+		}
+		group.Wait()
+		refused(t, results[0], tool.OutcomeUnknown, tool.Unknown)
+		refused(t, results[1], tool.ToolFailed, tool.NotApplied)
+		if diff := cmp.Diff([]string{`put {"name":"n","text":"1"}`}, b.made()); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+	})
 }

@@ -64,6 +64,7 @@ func TestWhatBecameOfAWriteThatFailed(t *testing.T) {
 		"a promise in words alone":     {blind: true, answer: coded(*broken), code: tool.ToolFailed, want: tool.Unknown, runs: 1, again: tool.ToolFailed},
 		"no answer":                    {answer: unanswered(tool.ToolTimeout), code: tool.OutcomeUnknown, want: tool.Unknown, runs: 1, again: tool.OutcomeUnknown},
 		"no server":                    {answer: unanswered(tool.ToolFailed), code: tool.OutcomeUnknown, want: tool.Unknown, runs: 1, again: tool.OutcomeUnknown},
+		"a failure within":             {own: true, answer: unanswered(tool.ToolFailed), code: tool.ToolFailed, want: tool.NotApplied, runs: 2, again: tool.ToolFailed},
 		"no answer, and a change":      {changes: true, answer: unanswered(tool.ToolTimeout), code: tool.OutcomeUnknown, want: tool.Unknown, runs: 1, again: tool.AnswerLost},
 		"no answer, and it counts":     {own: true, changes: true, answer: unanswered(tool.ToolTimeout), code: tool.OutcomeUnknown, want: tool.Unknown, runs: 1, again: tool.AnswerLost},
 		"no answer, and nobody looks":  {blind: true, changes: true, answer: unanswered(tool.ToolTimeout), code: tool.OutcomeUnknown, want: tool.Unknown, runs: 1, again: tool.OutcomeUnknown},
@@ -280,6 +281,19 @@ func TestALookThatFails(t *testing.T) {
 	if got := len(b.made()); got != 2 {
 		t.Errorf("the server was asked %d times, want 2", got)
 	}
+}
+
+// What could not be seen before a write began may be all that is seen after it.
+func TestAWriteAfterALookThatFailed(t *testing.T) {
+	do := then(true, said("ok"))
+	b := open(t, writing(func(ctx context.Context, s *server, a map[string]any) tool.Result { return do(ctx, s, a) }))
+	ok(t, b.put("k1", "x"))
+	b.unseen = errors.New("nobody can look")
+	do = func(ctx context.Context, s *server, a map[string]any) tool.Result {
+		s.unseen = nil
+		return then(true, failed("no"))(ctx, s, a)
+	}
+	refused(t, b.put("k2", "y"), tool.ToolFailed, tool.Unknown)
 }
 
 // Two looks tell what one would have told.

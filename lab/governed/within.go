@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -12,9 +14,8 @@ import (
 // maxLinks is how many links Linux follows on the way of one path.
 const maxLinks = 40
 
-// within returns nil where a path leads into a folder, or to it, however the
-// server reads it: link by link, as the system does, and with ".." taken out of the
-// text first, as many libraries do. What a path that is not absolute is relative to
+// within returns nil where a path leads into a folder, or to it, in every reading
+// that a server may give it; see [readings]. What a path that is not absolute is relative to
 // is for the server to say, so that no such path is taken.
 //
 // Nobody outside can close the gap between this look and what the server does: who
@@ -24,8 +25,6 @@ func within(folder, path string) error {
 	switch {
 	case filepath.Separator != '/':
 		return errors.New("paths are understood only where / parts them")
-	case strings.ContainsRune(path, 0):
-		return errors.New("the path has a NUL in it")
 	case !strings.HasPrefix(path, "/"):
 		return errors.New("the path is not absolute")
 	}
@@ -36,7 +35,11 @@ func within(folder, path string) error {
 	if !filepath.IsAbs(folder) {
 		return errors.New("the folder is not absolute")
 	}
-	for _, reading := range []string{path, filepath.Clean(path)} {
+	all, err := readings(path)
+	if err != nil {
+		return err
+	}
+	for _, reading := range all {
 		leads, err := resolve(reading)
 		if err != nil {
 			return err
@@ -46,6 +49,58 @@ func within(folder, path string) error {
 		}
 	}
 	return nil
+}
+
+// maxReadings bounds how many readings a path may have.
+const maxReadings = 24
+
+// readings are the ways in which a server may read a path: link by link, as the
+// system does; with ".." taken out of the text first, as many libraries do; with
+// escapes of a URL decoded, once or more; with a backslash for a slash; and without
+// the white space and the quotes around it. Nothing of this is likely to be meant
+// where it leads out of a folder.
+func readings(path string) ([]string, error) {
+	all := []string{path}
+	for i := 0; i < len(all); i++ {
+		if strings.ContainsRune(all[i], 0) {
+			return nil, errors.New("the path has a NUL in it")
+		}
+		for _, other := range []string{
+			filepath.Clean(all[i]),
+			decoded(all[i]),
+			strings.ReplaceAll(all[i], `\`, "/"),
+			strings.TrimSpace(all[i]),
+			strings.TrimRight(all[i], `"'`),
+		} {
+			if !slices.Contains(all, other) {
+				all = append(all, other)
+			}
+		}
+		if len(all) > maxReadings {
+			return nil, errors.New("the path can be read in too many ways")
+		}
+	}
+	return all, nil
+}
+
+// decoded is a text with the escapes of a URL decoded; those that are none stay, as
+// in the more forgiving libraries.
+func decoded(text string) string {
+	if !strings.Contains(text, "%") {
+		return text
+	}
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		if text[i] == '%' && i+2 < len(text) {
+			if b, err := strconv.ParseUint(text[i+1:i+3], 16, 8); err == nil {
+				out = append(out, byte(b))
+				i += 2
+				continue
+			}
+		}
+		out = append(out, text[i])
+	}
+	return string(out)
 }
 
 // resolve follows a path as the system does, to what need not exist yet.

@@ -75,6 +75,7 @@ func TestWithin(t *testing.T) {
 		box + "/a/f/..":                  false,
 		box + "/a/\x00":                  false,
 		box + "\x00/../../etc":           false,
+		box + "/not/yet\x00/x":           false,
 		box + "x":                        false,
 		box + "x/f":                      false,
 		root:                             false,
@@ -205,4 +206,47 @@ func TestWithinAgrees(t *testing.T) {
 			t.Fatalf("%q was let through, and read as text it is %q", path, cleaned)
 		}
 	})
+}
+
+// However a server reads a path: by what it decodes, trims or turns around first.
+func TestWithinHoweverItIsRead(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := root + "/box"
+	if err := os.MkdirAll(box+"/a", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../..", box+"/out"); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{
+		box + "/%2e%2e/f":                   false,
+		box + "/%2E%2e/f":                   false,
+		box + "/..%2ff":                     false,
+		box + "/..%252ff":                   false,
+		box + "/..%25252ff":                 false,
+		box + "/a/%2e%2e/%2e%2e/f":          false,
+		box + "/%6fut/f":                    false,
+		box + "/a%00":                       false,
+		box + "/a%zz":                       true,
+		box + "/100%":                       true,
+		box + "/a%20b":                      true,
+		box + `/..\..\f`:                    false,
+		box + `/a\b`:                        true,
+		box + `/..%5c..%5cf`:                false,
+		box + "/out ":                       false,
+		box + "/out\n":                      false,
+		box + `/out"`:                       false,
+		box + "/out'":                       false,
+		box + "/out ' ":                     false,
+		box + "/.. ":                        false,
+		box + "/a ":                         true,
+		box + "/" + strings.Repeat("%", 99): true,
+	} {
+		if err := within(box, path); (err == nil) != want {
+			t.Errorf("within(box, %q) = %v, want %t", strings.TrimPrefix(path, root), err, want)
+		}
+	}
 }

@@ -29,7 +29,8 @@ var lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.Al
 const endless = "the server pages for ever: tools/list does not come to an end"
 
 // Tools lists the tools of the server, every page of them, in the server's
-// order, and remembers their output schemas. Every error is a
+// order, and remembers their output schemas. As in answers, what differs from run to
+// run, or only the server is to see, is not in them. Every error is a
 // [*tool.Unavailable], or that of ctx.
 func (c *Client) Tools(ctx context.Context) ([]tool.Definition, error) {
 	select {
@@ -100,7 +101,7 @@ func (c *Client) Tools(ctx context.Context) ([]tool.Definition, error) {
 		}
 		barren++
 		for _, document := range listed {
-			definition, err := c.definition(document)
+			definition, err := c.definition(c.shown(document))
 			if err != nil {
 				return nil, unusable("the server's list of tools is not one", err.Error())
 			}

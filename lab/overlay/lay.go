@@ -51,6 +51,7 @@ type laying struct {
 	yamlfile.Reader
 	upstream map[string]tool.Definition
 	names    []string
+	missing  int // tools that the server does not have
 }
 
 // found is the server's tool of a name.
@@ -61,7 +62,12 @@ func (l *laying) found(at place, name string) (tool.Definition, bool) {
 	case len(l.names) == 0:
 		l.Fault(at, "the server has no such tool, nor any other")
 	default:
-		l.Fault(at, "the server has no such tool"+yamlfile.Instead(name, l.names, "its tools are"))
+		reason := "the server has no such tool"
+		// What was meant is looked for among all: not for more than are told.
+		if l.missing++; l.missing <= yamlfile.MaxFaults {
+			reason += yamlfile.Instead(name, l.names, "its tools are")
+		}
+		l.Fault(at, reason)
 	}
 	return d, ok
 }

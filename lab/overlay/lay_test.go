@@ -2,6 +2,7 @@ package overlay_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -182,5 +183,23 @@ func TestPreconditionCall(t *testing.T) {
 	}
 	if got, err := (&overlay.Precondition{}).Call(raw(`{"a":1}`)); err != nil || string(got) != "{}" {
 		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// What was meant by a name takes long to find among many, and is not looked for more
+// often than it can be told.
+func TestLayGuessesABoundedNumberOfNames(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("version: 1\ntools:\n")
+	const names = 60
+	for i := names; i > 0; i-- { // the last by name are told first
+		fmt.Fprintf(&text, "  write_file%02d: {permission: p, effect: read}\n", i)
+	}
+	_, faults := lay(t, text.String(), files)
+	if got, want := strings.Count(faults, "did you mean"), 2*yamlfile.MaxFaults-names; got != want {
+		t.Errorf("%d guesses, want %d", got, want)
+	}
+	if got := strings.Count(faults, "the server has no such tool"); got != yamlfile.MaxFaults {
+		t.Errorf("%d faults are told, want %d", got, yamlfile.MaxFaults)
 	}
 }

@@ -33,6 +33,7 @@ func idempotency(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 		defer cancel()
 		waiting = bounded
 	}
+	waits := c.entry.Precondition && c.underWay(ctx)
 	for {
 		claim, known, err := c.registry.backend.Receipts.Claim(waiting, c.key(), c.now)
 		switch {
@@ -40,7 +41,7 @@ func idempotency(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 			return tool.Refuse, c.unclaimed(ctx, err)
 		case known == nil:
 			c.claim = claim
-			if refusal := c.nowFirst(ctx); refusal != nil {
+			if refusal := c.nowFirst(ctx, waits); refusal != nil {
 				return tool.Refuse, refusal
 			}
 			return tool.Pass, nil
@@ -71,13 +72,24 @@ func idempotency(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 	}
 }
 
+// underWay reports whether the action of the call is another call's just now.
+func (c *Crossing) underWay(ctx context.Context) bool {
+	known := c.peek(ctx)
+	return known != nil && known.State == receipt.InProgress
+}
+
 // nowFirst holds a call that earlier controls let pass as the repeat of another
 // to what they ask of a first one: that other has not applied anything after all.
-func (c *Crossing) nowFirst(ctx context.Context) *tool.Error {
-	if c.lacksTurn() {
+// One that has waited for it is asked again what it was asked before.
+func (c *Crossing) nowFirst(ctx context.Context, waited bool) *tool.Error {
+	switch {
+	case c.lacksTurn():
 		return c.noTurn(ctx)
-	}
-	if !c.excused && !c.unsure || !c.met("approval") {
+	case !c.met("approval"):
+		return nil
+	case !c.excused && !c.unsure && waited:
+		return c.reconfirm(ctx)
+	case !c.excused && !c.unsure:
 		return nil
 	}
 	c.excused = false

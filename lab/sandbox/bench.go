@@ -3,9 +3,11 @@ package sandbox
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"sync"
 
 	"agentlab/lab/mcp"
+	"agentlab/lab/pin"
 	"agentlab/lab/suite"
 )
 
@@ -171,6 +173,24 @@ func (s *Surface) lay(ctx context.Context) (*bench, error) {
 	}
 	if s.schemas != nil {
 		client.ShareSchemas(s.schemas)
+		s.compare(ctx, client)
 	}
 	return &bench{folder: f, client: client, effects: spec.Effects}, nil
+}
+
+// compare tells where a server lists other tools at a later start than at the
+// first, over which the contract was laid: what was reviewed is not what is called.
+func (s *Surface) compare(ctx context.Context, client *mcp.Client) {
+	if s.spec.Contract == "" {
+		return
+	}
+	definitions, err := client.Tools(ctx)
+	if err != nil {
+		return // a connection that is lost is told by the session
+	}
+	var other []string
+	for _, change := range pin.Of(s.definitions).Changes(definitions) {
+		other = append(other, strings.TrimSpace(change.Tool+" "+change.Part))
+	}
+	s.notice(s.spec.Name+": a later start of the server lists tools otherwise than the first, over which the contract was laid: ", other...)
 }
