@@ -184,6 +184,7 @@ func annotations(effect contract.Effect) json.RawMessage {
 type arguments struct {
 	properties map[string]any
 	required   []string
+	closed     bool // it takes no others
 	unsure     bool // it says more, behind references and in combinations
 }
 
@@ -197,6 +198,7 @@ func argumentsOf(document json.RawMessage) (a arguments) {
 			a.required = append(a.required, text)
 		}
 	}
+	a.closed = top["additionalProperties"] == false
 	_, refers := top["$ref"]
 	_, all := top["allOf"]
 	a.unsure = refers || all
