@@ -168,7 +168,7 @@ func TestPreconditionCall(t *testing.T) {
 		{Name: "z", From: "path"}, {Name: "fixed", Value: raw(`[1.50]`)}, {Name: "gone", From: "other"}, {Name: "a\"", From: "n"},
 	}}
 	tests := []struct{ arguments, want string }{
-		{`{"n": 9007199254740993.10, "path": {"b" : null}, "more": 1}`, `{"z":{"b" : null},"fixed":[1.50],"a\"":9007199254740993.10}`},
+		{`{"n": 9007199254740993.10, "path": {"b" : null}, "more": 1}`, `{"z":{"b":null},"fixed":[1.50],"a\"":9007199254740993.1}`},
 		{`{"path": null}`, `{"z":null,"fixed":[1.50]}`},
 		{`{}`, `{"fixed":[1.50]}`},
 	}
