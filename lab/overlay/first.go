@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"agentlab/lab/contract"
+	"agentlab/lab/schema"
 	"agentlab/lab/tool"
 	"agentlab/lab/yamlfile"
 )
@@ -50,12 +51,12 @@ func (s Start) First(definitions []tool.Definition) []Proposed {
 }
 
 func (s Start) first(d tool.Definition) Proposed {
-	shape := shapeOf(d.InputSchema)
+	known := argumentsOf(d.InputSchema)
 	bare := Proposed{Guess: GuessEffect(d), Tool: d.Name}
 	full := bare
-	full.Closed = shape.AdditionalProperties != false
+	full.Closed = !known.closed
 	if s.Within != "" && s.NamesPath != nil {
-		full.Paths = shape.paths(s.NamesPath)
+		full.Paths = s.paths(d.InputSchema, known)
 	}
 	if full.Effect.Changes() && s.Key != "" {
 		full.Key = s.Key
@@ -140,35 +141,12 @@ func (s Start) entry(p Proposed) string {
 	return b.String()
 }
 
-// shape is what of an input schema tells where paths and keys would stand.
-type shape struct {
-	Properties map[string]struct {
-		Type  any `json:"type"`
-		Items struct {
-			Type any `json:"type"`
-		} `json:"items"`
-	} `json:"properties"`
-	Required             []string `json:"required"`
-	AdditionalProperties any      `json:"additionalProperties"`
-}
-
-// shapeOf reads what it can: a schema of another form has no shape.
-func shapeOf(document json.RawMessage) (s shape) {
-	if json.Unmarshal(document, &s) != nil {
-		return shape{}
-	}
-	return s
-}
-
 // paths are the arguments that are always there, are texts or lists of them, and
 // are called like paths.
-func (s shape) paths(named func(argument string) bool) []string {
+func (s Start) paths(input json.RawMessage, known arguments) []string {
 	var found []string
-	for name, p := range s.Properties {
-		if !slices.Contains(s.Required, name) || p.Type != "string" && (p.Type != "array" || p.Items.Type != "string") {
-			continue
-		}
-		if named(name) {
+	for name := range known.properties {
+		if s.NamesPath(name) && schema.ArgumentOf(input, true, name) != schema.Unsure {
 			found = append(found, name)
 		}
 	}

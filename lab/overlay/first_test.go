@@ -111,3 +111,12 @@ func TestFirstContractsOfHostileCatalogs(t *testing.T) {
 		}
 	})
 }
+
+// What the registry could not hold within a folder is not taken for a path.
+func TestPathsOfAFirstContract(t *testing.T) {
+	proposed := start.First([]tool.Definition{define("t", `{"type":"object","required":["path","paths","source"],"$defs":{"p":{"type":"string"}},
+		"properties":{"path":{"$ref":"#/$defs/p"},"paths":{"type":"array","prefixItems":[true],"items":{"type":"string"}},"source":{"type":"integer"},"file":{"type":"string"}}}`, ``)})
+	if diff := cmp.Diff([]string{"path"}, proposed[0].Paths); diff != "" || proposed[0].Unfit != "" {
+		t.Errorf("%s\n%s", proposed[0].Unfit, diff)
+	}
+}

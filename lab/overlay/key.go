@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,12 +18,11 @@ const addedKey = `{"type":"string","minLength":1,"maxLength":200,` +
 // it without the key satisfies it with one. Where that is not sure, it returns why.
 func addKey(document json.RawMessage, key string) (with json.RawMessage, reason string) {
 	const cannot = "cannot be added: "
-	root, err := membersOf(document)
-	if err != nil {
+	tree, _ := jsonvalue.Decode(document)
+	top, ok := tree.(map[string]any)
+	if !ok {
 		return nil, cannot + "the server's schema is not a JSON object"
 	}
-	tree, _ := jsonvalue.Decode(document) // as membersOf has
-	top := tree.(map[string]any)
 	if top["type"] != "object" {
 		return nil, cannot + `the server's schema does not say "type": "object"`
 	}
@@ -33,7 +33,7 @@ func addKey(document json.RawMessage, key string) (with json.RawMessage, reason 
 	if at := wholes(tree, ""); at != "" {
 		return nil, cannot + "the server's schema may refer to itself as a whole, at " + at
 	}
-	for _, name := range inOrder(top) {
+	for _, name := range slices.Sorted(maps.Keys(top)) {
 		switch name {
 		case "properties", "additionalProperties", "unevaluatedProperties":
 			continue // it is one of the properties
@@ -42,37 +42,11 @@ func addKey(document json.RawMessage, key string) (with json.RawMessage, reason 
 			return nil, cannot + "the server's schema has " + name + ", which may judge a call otherwise with the key than without"
 		}
 	}
-	added, err := membersOf(orElse(root.get("properties"), "{}"))
+	with, err := schema.WithProperty(document, key, json.RawMessage(addedKey))
 	if err != nil {
-		return nil, cannot + "the properties of the server's schema are no JSON object"
+		return nil, cannot + err.Error()
 	}
-	var required []json.RawMessage
-	if err := json.Unmarshal(orElse(root.get("required"), "[]"), &required); err != nil {
-		return nil, cannot + "what the server's schema requires is no list"
-	}
-	list := []byte{'['}
-	for _, name := range required {
-		list = append(append(list, name...), ',')
-	}
-	list = append(jsonvalue.AppendString(list, key), ']')
-	root = root.with("properties", added.with(key, json.RawMessage(addedKey)).document())
-	return root.with("required", list).document(), ""
-}
-
-func orElse(value json.RawMessage, standard string) json.RawMessage {
-	if value == nil {
-		return json.RawMessage(standard)
-	}
-	return value
-}
-
-func inOrder(object map[string]any) []string {
-	names := make([]string, 0, len(object))
-	for name := range object {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return with, ""
 }
 
 // wholes finds a reference that may lead to the whole schema, or "". What stands
@@ -86,7 +60,7 @@ func wholes(value any, at string) string {
 			}
 		}
 	case map[string]any:
-		for _, name := range inOrder(v) {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
 			text, isText := v[name].(string)
 			switch name {
 			case "$ref", "$dynamicRef", "$recursiveRef":

@@ -114,7 +114,11 @@ func (l *laying) input(e *entry, upstream json.RawMessage) (json.RawMessage, boo
 	}
 	known := argumentsOf(input)
 	for _, a := range e.arguments {
-		if reason := known.lacks(a); reason != "" {
+		reason := known.lacks(a)
+		if reason == "" {
+			reason = a.unlike(schema.ArgumentOf(input, true, a.argument))
+		}
+		if reason != "" {
 			l.Fault(a.at, reason)
 		}
 	}
@@ -186,6 +190,7 @@ func annotations(effect contract.Effect) json.RawMessage {
 type arguments struct {
 	properties map[string]any
 	required   []string
+	closed     bool // it takes no others
 	unsure     bool // it says more, behind references and in combinations
 }
 
@@ -199,15 +204,27 @@ func argumentsOf(document json.RawMessage) (a arguments) {
 			a.required = append(a.required, text)
 		}
 	}
+	a.closed = top["additionalProperties"] == false
 	_, refers := top["$ref"]
 	_, all := top["allOf"]
 	a.unsure = refers || all
 	return a
 }
 
-// lacks tells what is wrong with an argument that the file names, or "".
+// unlike tells what an argument has to be that a schema is not sure to say, or "".
+func (n named) unlike(is schema.Argument) string {
+	switch {
+	case n.as == aKey && is != schema.Text:
+		return "must be a string in the tool's schema"
+	case n.as == aResource && is == schema.Unsure:
+		return "must be a string or a list of strings in the tool's schema"
+	}
+	return ""
+}
+
+// lacks tells why an argument that the file names is not there, or "".
 func (a arguments) lacks(n named) string {
-	property, has := a.properties[n.argument]
+	_, has := a.properties[n.argument]
 	switch {
 	case !has && a.unsure:
 		return ""
@@ -223,19 +240,6 @@ func (a arguments) lacks(n named) string {
 		return ""
 	case !a.unsure && !slices.Contains(a.required, n.argument):
 		return "the tool does not require this argument, and a call without it would work on who knows what; input: {required: [" + n.argument + "]} requires it"
-	}
-	schema, _ := property.(map[string]any)
-	if schema["$ref"] != nil || schema["allOf"] != nil || a.unsure {
-		return "" // the registry follows these
-	}
-	items, _ := schema["items"].(map[string]any)
-	switch {
-	case schema["type"] == "string":
-	case n.as == aKey:
-		return "must be a string in the tool's schema"
-	case schema["type"] == "array" && items["$ref"] == nil && items["allOf"] == nil && items["type"] != "string",
-		schema["type"] != "array":
-		return "must be a string or a list of strings in the tool's schema"
 	}
 	return ""
 }

@@ -63,6 +63,9 @@ func TestLayFaults(t *testing.T) {
 		{"resource that is a number", of("resource: {argument: b, within: x}"), one("t", open), "3:58: tools.t.resource.argument: must be a string or a list of strings in the tool's schema"},
 		{"resources that are anything", of("resource: {argument: b, within: x}"), one("t", `{"type":"object","properties":{"b":{"type":"array"}},"required":["b"]}`),
 			"3:58: tools.t.resource.argument: must be a string or a list of strings in the tool's schema"},
+		{"resource of a reference to anything", of("resource: {argument: a, within: x}"), one("t", `{"type":"object","properties":{"a":{"$ref":"#/$defs/t"}},"required":["a"],"$defs":{"t":{}}}`),
+			"3:58: tools.t.resource.argument: must be a string or a list of strings in the tool's schema"},
+		{"key behind a reference to anything", of("idempotency: {key: a}"), one("t", `{"$ref":"#/$defs/t","$defs":{"t":{}}}`), "3:56: tools.t.idempotency.key: must be a string in the tool's schema"},
 		{"resource that is optional", of("resource: {argument: a, within: x}"), one("t", `{"type":"object","properties":{"a":{"type":"string"}}}`),
 			"3:58: tools.t.resource.argument: the tool does not require this argument, and a call without it would work on who knows what; input: {required: [a]} requires it"},
 		{"resource of nothing", of("resource: {argument: a, within: x}"), one("t", `{"type":"object"}`), "3:58: tools.t.resource.argument: the tool has no argument of this name, nor any other"},
@@ -124,13 +127,13 @@ func TestLayTakes(t *testing.T) {
 			`{"type":"object","anyOf":[{"required":["a"]},{"properties":{"b":{"$ref":"#/$defs/n"}},"additionalProperties":true}],"not":{"required":["a","b"]},"$defs":{"n":{"additionalProperties":false}},"enum":[1],"const":2,"patternProperties":{"^x":{}},"dependentSchemas":{"a":{"required":["b"]}},"properties":{"k":KEY},"required":["k"]}`},
 		{"tightened", "input: {additionalProperties: false, properties: {a: {maxLength: 3}}, required: [a]}, idempotency: {key: k, add: true}", `{"type":"object","properties":{"a":{"type":"string"}}}`,
 			`{"type":"object","properties":{"a":{"type":"string","maxLength":3},"k":KEY},"additionalProperties":false,"required":["a","k"]}`},
-		{"resource behind a reference", "resource: {argument: a, within: x}", `{"$ref":"#/$defs/t","$defs":{"t":{}}}`, `{"$ref":"#/$defs/t","$defs":{"t":{}}}`},
-		{"resource of a reference", "resource: {argument: a, within: x}", `{"type":"object","properties":{"a":{"$ref":"#/$defs/t"}},"required":["a"],"$defs":{"t":{}}}`,
-			`{"type":"object","properties":{"a":{"$ref":"#/$defs/t"}},"required":["a"],"$defs":{"t":{}}}`},
+		{"resource behind a reference", "resource: {argument: a, within: x}", `{"$ref":"#/$defs/t","$defs":{"t":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}}}`, `{"$ref":"#/$defs/t","$defs":{"t":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}}}`},
+		{"resource of a reference", "resource: {argument: a, within: x}", `{"type":"object","properties":{"a":{"$ref":"#/$defs/t"}},"required":["a"],"$defs":{"t":{"type":"string"}}}`,
+			`{"type":"object","properties":{"a":{"$ref":"#/$defs/t"}},"required":["a"],"$defs":{"t":{"type":"string"}}}`},
 		{"resource of a combination", "resource: {argument: a, within: x}", `{"type":"object","properties":{"a":{}},"allOf":[{"properties":{"a":{"type":"string"}},"required":["a"]}]}`,
 			`{"type":"object","properties":{"a":{}},"allOf":[{"properties":{"a":{"type":"string"}},"required":["a"]}]}`},
-		{"resources of a reference", "resource: {argument: a, within: x}", `{"type":"object","properties":{"a":{"type":"array","items":{"$ref":"#/$defs/t"}}},"required":["a"],"$defs":{"t":{}}}`,
-			`{"type":"object","properties":{"a":{"type":"array","items":{"$ref":"#/$defs/t"}}},"required":["a"],"$defs":{"t":{}}}`},
+		{"resources of a reference", "resource: {argument: a, within: x}", `{"type":"object","properties":{"a":{"type":"array","items":{"$ref":"#/$defs/t"}}},"required":["a"],"$defs":{"t":{"type":"string"}}}`,
+			`{"type":"object","properties":{"a":{"type":"array","items":{"$ref":"#/$defs/t"}}},"required":["a"],"$defs":{"t":{"type":"string"}}}`},
 		{"resource that input requires", "resource: {argument: a, within: x}, input: {required: [a]}", `{"type":"object","properties":{"a":{"type":"string"}}}`,
 			`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`},
 	}
@@ -166,7 +169,7 @@ func TestPreconditionCall(t *testing.T) {
 		{Name: "z", From: "path"}, {Name: "fixed", Value: raw(`[1.50]`)}, {Name: "gone", From: "other"}, {Name: "a\"", From: "n"},
 	}}
 	tests := []struct{ arguments, want string }{
-		{`{"n": 9007199254740993.10, "path": {"b" : null}, "more": 1}`, `{"z":{"b" : null},"fixed":[1.50],"a\"":9007199254740993.10}`},
+		{`{"n": 9007199254740993.10, "path": {"b" : null}, "more": 1}`, `{"z":{"b":null},"fixed":[1.50],"a\"":9007199254740993.1}`},
 		{`{"path": null}`, `{"z":null,"fixed":[1.50]}`},
 		{`{}`, `{"fixed":[1.50]}`},
 	}

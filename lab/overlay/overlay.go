@@ -24,8 +24,7 @@
 //
 // What names a resource has to be required by the schema as a string or a list of
 // strings. A call that leaves it out would work on something that nobody looked
-// at. Where a server leaves it optional, the file's input can require it. Behind
-// references and in combinations that is left to the registry, which follows them.
+// at. Where a server leaves it optional, the file's input can require it.
 //
 // A key is only added where whoever reads the schema sees that nothing else in it
 // looks at that key: so a combination (anyOf, not, ...) may stand beside it as long

@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -27,23 +28,33 @@ type Argument struct {
 }
 
 // Call makes the arguments of the call that reads from those of the call that it
-// is for. One that is not among these is left out.
+// is for, whose values come in canonical form. One that is not among these is left
+// out.
 func (p *Precondition) Call(arguments json.RawMessage) (json.RawMessage, error) {
-	given, err := membersOf(arguments)
+	tree, err := jsonvalue.Decode(arguments)
+	given, object := tree.(map[string]any)
+	if err == nil && !object {
+		err = errors.New("not a JSON object")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("arguments of the precondition %s: %w", p.Tool, err)
 	}
-	var call members
+	call := []byte{'{'}
 	for _, a := range p.Arguments {
 		value := a.Value
 		if a.From != "" {
-			if value = given.get(a.From); value == nil {
+			taken, has := given[a.From]
+			if !has {
 				continue
 			}
+			value = jsonvalue.AppendCanonical(nil, taken)
 		}
-		call = append(call, member{a.Name, value})
+		if len(call) > 1 {
+			call = append(call, ',')
+		}
+		call = append(append(jsonvalue.AppendString(call, a.Name), ':'), value...)
 	}
-	return call.document(), nil
+	return append(call, '}'), nil
 }
 
 var preconditionFields = table[entry]{

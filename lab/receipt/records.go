@@ -73,7 +73,7 @@ func (s *SQLite) Update(ctx context.Context, change func(Records) error) error {
 	}
 	t, err := s.begin(ctx)
 	if err != nil {
-		return fault(err, "update %s", s.path)
+		return fault(err, "update receipts %s", s.path)
 	}
 	defer t.rollback()
 	if err := change(t); err != nil {
@@ -94,7 +94,7 @@ func (s *SQLite) View(ctx context.Context, look func(Records) error) error {
 		return err
 	})
 	if err != nil {
-		return fault(err, "view %s", s.path)
+		return fault(err, "view receipts %s", s.path)
 	}
 	t := &transaction{store: s, tx: tx, readOnly: true}
 	defer t.rollback()
@@ -320,7 +320,7 @@ func (t *transaction) All(bucket string) (records []Record, err error) {
 func (s *SQLite) Clear(ctx context.Context) error {
 	t, err := s.begin(ctx)
 	if err != nil {
-		return fault(err, "clear %s", s.path)
+		return fault(err, "clear receipts %s", s.path)
 	}
 	defer t.rollback()
 	err = t.run(func(tx *sql.Tx) error {
@@ -334,5 +334,5 @@ func (s *SQLite) Clear(ctx context.Context) error {
 	if err == nil {
 		err = t.commit()
 	}
-	return fault(err, "clear %s", s.path)
+	return fault(err, "clear receipts %s", s.path)
 }

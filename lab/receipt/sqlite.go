@@ -52,7 +52,7 @@ func (s *SQLite) Close() error {
 // for itself.
 func (s *SQLite) Claim(ctx context.Context, key Key, now time.Time) (Claim, *Receipt, error) {
 	if s.joined(ctx) != nil {
-		return nil, nil, fmt.Errorf("claim in %s: a claim within a claim would wait for itself", s.path)
+		return nil, nil, fmt.Errorf("claim in receipts %s: a claim within a claim would wait for itself", s.path)
 	}
 	// What has a receipt needs no lock.
 	known, err := s.find(ctx, key, now)
@@ -61,7 +61,7 @@ func (s *SQLite) Claim(ctx context.Context, key Key, now time.Time) (Claim, *Rec
 	}
 	t, err := s.begin(ctx)
 	if err != nil {
-		return nil, nil, fault(err, "claim in %s", s.path)
+		return nil, nil, fault(err, "claim in receipts %s", s.path)
 	}
 	err = t.run(func(tx *sql.Tx) (err error) {
 		if known, err = s.lookUp(context.Background(), tx, key, now); err == nil && known == nil && s.shared {

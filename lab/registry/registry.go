@@ -189,11 +189,11 @@ func compile(c contract.Contract) (*entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("contract of tool %q: input schema: %w", c.Name, err)
 	}
-	if c.IdempotencyKey != "" && kindOf(&c, c.IdempotencyKey) != text {
+	if c.IdempotencyKey != "" && schema.ArgumentOf(c.InputSchema, c.Foreign, c.IdempotencyKey) != schema.Text {
 		return nil, fmt.Errorf("contract of tool %q: the input schema does not require %q to be a string, which names an action", c.Name, c.IdempotencyKey)
 	}
 	for _, r := range c.Resources {
-		if kindOf(&c, r.Argument) == unsure {
+		if schema.ArgumentOf(c.InputSchema, c.Foreign, r.Argument) == schema.Unsure {
 			return nil, fmt.Errorf("contract of tool %q: the input schema does not require %q to be a string or a list of strings, which names a resource", c.Name, r.Argument)
 		}
 	}

@@ -15,7 +15,7 @@ var jsonNumber = Grammar(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 // JSONObject reads a mapping as the JSON object that it is: keys in their order,
 // numbers as they are written.
 func (r *Reader) JSONObject(p Place, sandbox SandboxUse) (json.RawMessage, bool) {
-	if !r.Expect(p, Mapping, string(Mapping)) {
+	if !r.expect(p, Mapping, string(Mapping)) {
 		return nil, false
 	}
 	return r.JSON(p, sandbox)

@@ -92,7 +92,7 @@ type Member struct {
 // Members lists the keys of a mapping, each once, in their order. It reports
 // whether there is a mapping at all.
 func (r *Reader) Members(p Place) ([]Member, bool) {
-	if !r.Expect(p, Mapping, string(Mapping)) {
+	if !r.expect(p, Mapping, string(Mapping)) {
 		return nil, false
 	}
 	lines := make(map[string]int)
@@ -135,7 +135,7 @@ func (p Place) Whole() bool {
 // Items lists what is in a list. The words say what is wanted where there is
 // none.
 func (r *Reader) Items(p Place, words string) ([]Place, bool) {
-	if !r.Expect(p, List, words) {
+	if !r.expect(p, List, words) {
 		return nil, false
 	}
 	items := make([]Place, len(p.node.Content))
@@ -145,9 +145,9 @@ func (r *Reader) Items(p Place, words string) ([]Place, bool) {
 	return items, true
 }
 
-// Expect refuses what is of another kind than is wanted, which is what the
+// expect refuses what is of another kind than is wanted, which is what the
 // words call it.
-func (r *Reader) Expect(p Place, want Kind, words string) bool {
+func (r *Reader) expect(p Place, want Kind, words string) bool {
 	if !r.Plain(p) {
 		return false
 	}

@@ -53,7 +53,7 @@ func (r *Reader) Count(p Place, least, most int) (int, bool) {
 
 // Flag reads true or false.
 func (r *Reader) Flag(p Place) (on, ok bool) {
-	if !r.Expect(p, Boolean, "true or false") {
+	if !r.expect(p, Boolean, "true or false") {
 		return false, false
 	}
 	return strings.EqualFold(p.Written(), "true"), true
