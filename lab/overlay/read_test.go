@@ -242,7 +242,7 @@ func of(keys string) string {
 
 func TestFaults(t *testing.T) {
 	tests := []struct{ name, text, want string }{
-		{"empty", "", "1:1: file: is empty"},
+		{"empty", "", "1:1: is empty"},
 		{"nothing", "{}", "1:1: tools: missing\n1:1: version: missing"},
 		{"no tools", "version: 1\ntools: {}\n", "2:8: tools: must name at least one tool"},
 		{"later version", "version: 2\ntools: {t: {permission: p, effect: read}}\n", "1:10: version: must be 1, the version of the format, as a number"},
