@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"agentlab/lab/contract"
 	"agentlab/lab/jsonvalue"
@@ -136,10 +137,10 @@ func (l *laying) loosening(e *entry, err error) {
 		return
 	}
 	reason := loose.Reason
-	if loose.Known != nil {
-		reason = "it has no property " + yamlfile.Name(loose.Unknown) + yamlfile.Instead(loose.Unknown, loose.Known, "its properties are")
+	if loose.Known == nil {
+		reason = "does not tighten the server's schema: " + reason
 	}
-	l.Fault(yamlfile.Locate(e.places["input"], loose.Pointer), "does not tighten the server's schema: "+reason)
+	l.Fault(yamlfile.Locate(e.places["input"], loose.Pointer), reason)
 }
 
 // precondition checks the call that looks.
@@ -202,17 +203,21 @@ func argumentsOf(document json.RawMessage) (a arguments) {
 // lacks tells what is wrong with an argument that the file names, or "".
 func (a arguments) lacks(n named) string {
 	property, has := a.properties[n.argument]
+	none := "the tool has no argument of this name"
+	if n.as == aKey {
+		none += "; add: true adds it to what a model sees"
+	}
 	switch {
 	case !has && a.unsure:
 		return ""
 	case !has && len(a.properties) == 0:
-		return "the tool has no argument of this name, nor any other"
+		return strings.Replace(none, "name", "name, nor any other", 1)
 	case !has:
 		var names []string
 		for name := range a.properties {
 			names = append(names, name)
 		}
-		return "the tool has no argument of this name" + yamlfile.Instead(n.argument, names, "its arguments are")
+		return none + yamlfile.Instead(n.argument, names, "its arguments are")
 	case n.as == anything:
 		return ""
 	case !a.unsure && !slices.Contains(a.required, n.argument):

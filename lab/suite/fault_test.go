@@ -104,11 +104,11 @@ func TestFaults(t *testing.T) {
 		{"no surfaces", "version: 1\nsurfaces: {}\ncases: [cases/*.jsonl]\neffects: []\n", "2:11: surfaces: must name at least one surface"},
 		{"null surfaces", "version: 1\nsurfaces:\ncases: [cases/*.jsonl]\neffects: []\n", "2:10: surfaces: must be a mapping, not null"},
 		{"list of surfaces", "version: 1\nsurfaces: [{mcp: {command: [b]}}]\ncases: [cases/*.jsonl]\neffects: []\n", "2:11: surfaces: must be a mapping, not a list"},
-		{"null surface", with(3, "  before:"), "3:10: surfaces.before: must be a mapping, not null"},
+		{"null surface", with(3, "  before:"), "3:10: surfaces.before: must be a mapping, such as {mcp: {command: [npx, -y, a-server]}}, not null"},
 		{"no server", with(3, "  before: {}"), "3:11: surfaces.before.mcp: missing; in its place, a contract may stand over the server of another surface"},
 
 		// Contracts, and surfaces over others.
-		{"contract of nothing", surface("{contract: lab.yaml}"), "3:11: surfaces.before.mcp: missing; in its place"},
+		{"contract of nothing", surface("{contract: lab.yaml}"), "3:11: surfaces.before.mcp: missing; a contract stands over mcp, or over surface: NAME"},
 		{"contract that is not there", surface("{mcp: {command: [b]}, contract: gone.yaml}"), "3:43: surfaces.before.contract: cannot be read as a file: no such file or directory"},
 		{"contract that is a folder", surface("{mcp: {command: [b]}, contract: files}"), "3:43: surfaces.before.contract: is a folder, not a file"},
 		{"contract without a name", surface("{mcp: {command: [b]}, contract: ''}"), "3:43: surfaces.before.contract: must be a path, not an empty string"},
@@ -218,17 +218,17 @@ func TestFaults(t *testing.T) {
 		{"seed is a file", with(8, "effects: []\nsandbox: {seed: files/note.txt}"), "9:17: sandbox.seed: is not a folder"},
 		{"empty seed", with(8, "effects: []\nsandbox: {seed: ''}"), "9:17: sandbox.seed: must be a folder, not an empty string"},
 		{"seed in the sandbox", with(8, "effects: []\nsandbox: {seed: '${SANDBOX}'}"), "9:17: sandbox.seed: ${SANDBOX} is not known here, but in command, env, call arguments and the paths of effects"},
-		{"sandbox is a string", with(8, "effects: []\nsandbox: files"), "9:10: sandbox: must be a mapping, not a string"},
-		{"null sandbox", with(8, "effects: []\nsandbox:"), "9:9: sandbox: must be a mapping, not null"},
+		{"sandbox is a string", with(8, "effects: []\nsandbox: files"), "9:10: sandbox: must be a mapping, such as {seed: a-folder}, not a string"},
+		{"null sandbox", with(8, "effects: []\nsandbox:"), "9:9: sandbox: must be a mapping, such as {seed: a-folder}, not null"},
 		{"sandbox of a surface", with(3, "  before: {mcp: {command: [b]}, sandbox: {seeds: files}}"), "3:43: surfaces.before.sandbox.seeds: unknown key; did you mean \"seed\"?"},
 
 		// Effects.
 		{"no effects", with(8, ""), "3:11: surfaces.before.effects: missing, here and for the whole suite: it says how side effects are counted, and [] counts none\n" +
 			"4:10: surfaces.after.effects: missing, here and for the whole suite: it says how side effects are counted, and [] counts none"},
-		{"no effects of what is no surface", strings.Replace(with(8, ""), "{mcp: {command: [b]}}", "[]", 1), "3:11: surfaces.before: must be a mapping, not a list\n" +
+		{"no effects of what is no surface", strings.Replace(with(8, ""), "{mcp: {command: [b]}}", "[]", 1), "3:11: surfaces.before: must be a mapping, such as {mcp: {command: [npx, -y, a-server]}}, not a list\n" +
 			"4:10: surfaces.after.effects: missing"},
-		{"null effects", effects(""), "8:9: effects: must be a mapping or a list of mappings, not null"},
-		{"effects of a flag", effects("dir:files"), "8:10: effects: must be a mapping or a list of mappings, not a string"},
+		{"null effects", effects(""), `8:9: effects: must be a mapping, such as {directory: "${SANDBOX}"}, or a list of mappings, not null`},
+		{"effects of a flag", effects("dir:files"), `8:10: effects: must be a mapping, such as {directory: "${SANDBOX}"}, or a list of mappings, not a string`},
 		{"empty effect", effects("[{}]"), "8:11: effects[0]: must have one of the keys directory, sqlite, call, http, command"},
 		{"unknown effect", effects("{directories: x}"), "8:11: effects.directories: unknown key; the keys are call, command, directory, http, sqlite"},
 		{"near effect", effects("[{sqlit: x}]"), "8:12: effects[0].sqlit: unknown key; did you mean \"sqlite\"?"},
@@ -244,7 +244,7 @@ func TestFaults(t *testing.T) {
 		{"sandbox and more", effects("{sqlite: '${SANDBOX}x'}"), "8:19: effects.sqlite: ${SANDBOX} may only be the first folder of a path"},
 		{"sandbox twice", effects("{sqlite: '${SANDBOX}/${SANDBOX}'}"), "8:19: effects.sqlite: ${SANDBOX} may only be the first folder of a path"},
 		{"no tool", effects("{call: {}}"), "8:17: effects.call.tool: missing"},
-		{"call by name", effects("{call: read_graph}"), "8:17: effects.call: must be a mapping, not a string"},
+		{"call by name", effects("{call: read_graph}"), "8:17: effects.call: must be a mapping, such as {tool: list_items}, not a string"},
 		{"server of a call", effects("{call: {tool: a, server: {command: [], url: 'http://a'}}}"), "8:45: effects.call.server.command: must name a program\n8:54: effects.call.server.url: may not stand beside command"},
 		{"arguments", effects("{call: {tool: a, arguments: [1]}}"), "8:38: effects.call.arguments: must be a mapping, not a list"},
 		{"argument keys", effects("{call: {tool: a, arguments: {1: a, b: {'${SANDBOX}': 1, c: 1, c: 2}}}}"),
