@@ -2,6 +2,7 @@ package dataset_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -96,7 +97,14 @@ func faultsOf(t testing.TB, sources ...dataset.Source) []string {
 	if !errors.As(err, &invalid) {
 		t.Fatalf("%T: %v", err, err)
 	}
-	return strings.Split(err.Error(), "\n")
+	var all []string
+	for _, f := range invalid.Faults {
+		all = append(all, f.String())
+	}
+	if more := invalid.Total - len(all); more > 0 {
+		all = append(all, fmt.Sprintf("and %d more", more))
+	}
+	return all
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -13,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"agentlab/lab/jsonvalue"
+	"agentlab/lab/spelling"
 )
 
 // Limits of a case, the same as in the JSON Schema.
@@ -142,10 +144,11 @@ func object[T any](r *lineReader, fields table[T], into *T) {
 			}
 		}
 		if !known {
+			meant := instead(r.tokens.StackPointer(), string(name), fields)
 			if r.fail(r.tokens.SkipValue()) {
 				return
 			}
-			r.wrong("unknown field")
+			r.wrong("unknown field%s", meant)
 		}
 		if r.syntax != nil {
 			return
@@ -160,6 +163,18 @@ func object[T any](r *lineReader, fields table[T], into *T) {
 			r.fault(strings.TrimPrefix(path+"."+fields[i].name, "."), reason)
 		}
 	}
+}
+
+// instead ends the reason of a field that is unknown, where it is known what was
+// meant.
+func instead[T any](at jsontext.Pointer, name string, fields table[T]) string {
+	if at.Parent() == "/expected" && slices.Contains(stepFields.names(), name) {
+		return "; it stands in expected.steps"
+	}
+	if meant := spelling.Nearest(name, fields.names()); meant != "" {
+		return fmt.Sprintf("; did you mean %q?", meant)
+	}
+	return ""
 }
 
 // array reads an array of at least least items.

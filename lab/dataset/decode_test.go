@@ -112,10 +112,18 @@ func TestDecodeRefuses(t *testing.T) {
 		want []string // after "in/cases.jsonl:1: "; ¦ is the number of the byte at the line's ¦
 	}{
 		// Unknown fields.
-		{"unknown field of a case", edit(good, `"intent"`, `"aproved":true,"intent"`), []string{"aproved: unknown field"}},
+		{"unknown field of a case", edit(good, `"intent"`, `"aproved":true,"intent"`), []string{"aproved: unknown field; did you mean \"approved\"?"}},
 		{"unknown field of a proposal", edit(good, `"name":"get_ticket"`, `"name":"get_ticket","id":7`), []string{"candidate_calls[0].id: unknown field"}},
-		{"misspelt grader", grader(`"error_cod":"tool_timeout"`), []string{"expected.error_cod: unknown field"}},
-		{"another case of a name", edit(good, `"approved"`, `"Approved"`), []string{"Approved: unknown field", "approved: missing"}},
+		{"misspelt grader", grader(`"error_cod":"tool_timeout"`), []string{"expected.error_cod: unknown field; did you mean \"error_code\"?"}},
+		{"half a grader", grader(`"side_effects":0`), []string{`expected.side_effects: unknown field; did you mean "side_effect_count"?`}},
+		{"a step's grader", grader(`"refused_by":"input"`), []string{"expected.refused_by: unknown field; it stands in expected.steps"}},
+		{"all of a step's graders", grader(`"handler_ran":true,"outcome":"x","next_action":"x","output":{},"details":{}`), []string{
+			"expected.handler_ran: unknown field; it stands in expected.steps", "expected.outcome: unknown field; it stands in expected.steps",
+			"expected.next_action: unknown field; it stands in expected.steps", "expected.output: unknown field; it stands in expected.steps",
+			"expected.details: unknown field; it stands in expected.steps"}},
+		{"a step's grader elsewhere", edit(good, `"intent"`, `"refused_by":"input","intent"`), []string{"refused_by: unknown field"}},
+		{"a name that is escaped", edit(good, `"intent"`, `"intnt\u0074":1,"intent"`), []string{`intntt: unknown field; did you mean "intent"?`}},
+		{"another case of a name", edit(good, `"approved"`, `"Approved"`), []string{"Approved: unknown field; did you mean \"approved\"?", "approved: missing"}},
 		{"unknown field with any value in it", edit(good, `"intent"`, `"x":{"y":[{"z":null}]},"intent"`), []string{"x: unknown field"}},
 		{"unknown field without a name", grader(`"":1`), []string{`expected."": unknown field`}},
 		{"unknown field that would move the cursor", grader(`"\u001b[2J\n":1`), []string{`expected."\x1b[2J\n": unknown field`}},

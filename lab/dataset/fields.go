@@ -42,6 +42,14 @@ func insteadOf(others ...string) presence {
 // table is the members of one object.
 type table[T any] []field[T]
 
+func (t table[T]) names() []string {
+	names := make([]string, len(t))
+	for i := range t {
+		names[i] = t[i].name
+	}
+	return names
+}
+
 // has reports whether a member is among those that were seen, a bit each.
 func (t table[T]) has(seen uint64, name string) bool {
 	for i := range t {

@@ -20,12 +20,15 @@ type Fault struct {
 	Reason string
 }
 
-func (f Fault) String() string {
+func (f Fault) String() string { return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.what()) }
+
+// what is the fault without its line.
+func (f Fault) what() string {
 	field := f.Field
 	if field == "" {
 		field = "line"
 	}
-	return fmt.Sprintf("%s:%d: %s: %s", f.File, f.Line, field, f.Reason)
+	return field + ": " + f.Reason
 }
 
 // Invalid is the error of a dataset with faults: the first MaxFaults of them,
@@ -35,18 +38,38 @@ type Invalid struct {
 	Total  int
 }
 
+// maxAlike is how many faults of one kind are told with their lines.
+const maxAlike = 3
+
+// Error tells the faults a line each. Of those that are alike in one file, as where
+// a surface has another name, it tells the first and counts the rest.
 func (e *Invalid) Error() string {
-	var text strings.Builder
-	for i, f := range e.Faults {
-		if i > 0 {
-			text.WriteByte('\n')
+	type kind struct {
+		source        int
+		field, reason string
+	}
+	alike := make(map[kind][]Fault)
+	var told []string
+	var more []kind // of which some are only counted
+	for _, f := range e.Faults {
+		k := kind{f.source, f.Field, f.Reason}
+		alike[k] = append(alike[k], f)
+		switch n := len(alike[k]); {
+		case n <= maxAlike:
+			told = append(told, f.String())
+		case n == maxAlike+1:
+			more = append(more, k)
 		}
-		text.WriteString(f.String())
+	}
+	for _, k := range more {
+		rest := alike[k][maxAlike:]
+		last := rest[len(rest)-1]
+		told = append(told, fmt.Sprintf("%s: and %d more, the last on line %d: %s", last.File, len(rest), last.Line, last.what()))
 	}
 	if more := e.Total - len(e.Faults); more > 0 {
-		fmt.Fprintf(&text, "\nand %d more", more)
+		told = append(told, fmt.Sprintf("and %d more", more))
 	}
-	return text.String()
+	return strings.Join(told, "\n")
 }
 
 // Ledger takes decoded batches in their order and finds what no single line

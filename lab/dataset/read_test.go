@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -397,5 +398,42 @@ func TestNoSource(t *testing.T) {
 	got := mustLoad(t)
 	if diff := cmp.Diff(loaded{SHA256: digest("")}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What is wrong with every line in one way is not told as often as there are
+// lines.
+func TestFaultsThatAreAlike(t *testing.T) {
+	settings := dataset.Settings{Surfaces: []string{"governed"}}
+	raw := func(id string) string {
+		return `{"case_id":"` + id + `","intent":"i","calls":{"raw":[{"name":"t","arguments":{}}]},"expected":{"ok":true,"side_effect_count":0}}` + "\n"
+	}
+	var lines strings.Builder
+	for i := range 24 {
+		lines.WriteString(raw(strconv.Itoa(i)))
+	}
+	const reason = "calls.raw: there is no surface of that name; there are governed"
+	for name, tt := range map[string]struct {
+		sources []dataset.Source
+		want    []string
+	}{
+		"three": {[]dataset.Source{source("a", raw("x")+raw("y")+raw("z"))},
+			[]string{"in/a:1: " + reason, "in/a:2: " + reason, "in/a:3: " + reason}},
+		"24, another fault, and another file": {[]dataset.Source{source("a", lines.String()+"1\n"), source("b", raw("x")+raw("y")+raw("z")+raw("w"))},
+			[]string{"in/a:1: " + reason, "in/a:2: " + reason, "in/a:3: " + reason, "in/a:25: line: must be an object, not a number",
+				"in/b:1: " + reason, "in/b:2: " + reason, "in/b:3: " + reason,
+				"in/a: and 21 more, the last on line 24: " + reason, "in/b: and 1 more, the last on line 4: " + reason}},
+		"more than are told": {[]dataset.Source{source("a", strings.Repeat("1\n", 60))},
+			[]string{"in/a:1: line: must be an object, not a number", "in/a:2: line: must be an object, not a number", "in/a:3: line: must be an object, not a number",
+				"in/a: and 47 more, the last on line 50: line: must be an object, not a number", "and 10 more"}},
+	} {
+		_, err := with(settings, tt.sources...)
+		if err == nil {
+			t.Errorf("%s: no fault", name)
+			continue
+		}
+		if diff := cmp.Diff(tt.want, strings.Split(err.Error(), "\n")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }

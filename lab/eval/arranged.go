@@ -25,6 +25,7 @@ type arranged struct {
 	refused   []*tool.Error // why a proposal could not be read, or nil
 	start     time.Time     // of the session's clock
 	grants    []tool.Grant
+	unshown   []Unshown // in the order of their time
 }
 
 func arrange(session tool.Supervised, c *dataset.Case, proposals []dataset.Proposal) arranged {
@@ -61,6 +62,7 @@ func (a *arranged) approve(ctx context.Context, index int) {
 	case approval.Call != nil:
 		call = tool.Call{Proposal: *approval.Call, Caller: caller(a.of, nil)}
 	case a.refused[approval.Proposal] != nil:
+		a.unshown = append(a.unshown, Unshown{index, a.refused[approval.Proposal]})
 		return
 	default:
 		call = a.call(approval.Proposal)
@@ -68,6 +70,7 @@ func (a *arranged) approve(ctx context.Context, index int) {
 	}
 	shown, refusal := a.session.Pending(ctx, call)
 	if refusal != nil {
+		a.unshown = append(a.unshown, Unshown{index, refusal})
 		return
 	}
 	a.grants = append(a.grants, tool.Grant{

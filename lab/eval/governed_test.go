@@ -114,17 +114,18 @@ func TestGovernedStage(t *testing.T) {
 		return `{` + which + `,"approver":{"id":"lead","permissions":[]}` + more + `}`
 	}
 	tests := []struct {
-		name   string
-		middle string
-		want   []string
+		name    string
+		middle  string
+		want    []string
+		unshown []string
 	}{
 		{"one after the other", list(p("slow", ""), p("b", `,"at_ms":9000`), p("c", "")),
-			[]string{"0 slow by agent", "100 b by agent", "100 c by agent"}},
-		{"a budget", list(p("a", "")) + `,"budget":{"proposals":1,"elapsed_ms":2,"concurrent":3,"cost":4}`, []string{"0 a by agent"}},
+			[]string{"0 slow by agent", "100 b by agent", "100 c by agent"}, nil},
+		{"a budget", list(p("a", "")) + `,"budget":{"proposals":1,"elapsed_ms":2,"concurrent":3,"cost":4}`, []string{"0 a by agent"}, nil},
 		{"other callers, and faults that are left out", list(p("a", `,"caller":{"id":"other","permissions":[]},"faults":{"panic":true}`), p("b", "")),
-			[]string{"0 a by other", "0 b by agent"}},
+			[]string{"0 a by other", "0 b by agent"}, nil},
 		{"an approval from the start", list(p("a", ""), p("b", "")) + `,"approvals":[` + grant(`"proposal":1`, `,"expires_at_ms":40`) + `]`,
-			[]string{"0 show b by agent", "0 a by agent grant-1(digest of b v0 by lead 0-40)", "0 b by agent grant-1(digest of b v0 by lead 0-40)"}},
+			[]string{"0 show b by agent", "0 a by agent grant-1(digest of b v0 by lead 0-40)", "0 b by agent grant-1(digest of b v0 by lead 0-40)"}, nil},
 		{"approvals among proposals, in the order of their times",
 			list(p("a", `,"at_ms":20`), p("b", ""), p("c", `,"at_ms":30`)) + `,"approvals":[` +
 				grant(`"proposal":2`, `,"at_ms":25,"expires_at_ms":40`) + `,` + grant(`"proposal":0`, `,"at_ms":20,"expires_at_ms":20`) + `,` +
@@ -136,18 +137,28 @@ func TestGovernedStage(t *testing.T) {
 				"0 b by agent grant-3(digest of other v0 by lead -5-70) grant-2(digest of a v0 by lead 0-0)",
 				"0 show c by agent",
 				"0 c by agent grant-3(digest of other v0 by lead -15-60) grant-2(digest of a v0 by lead -10--10) grant-1(digest of c v2 by lead -5-10)",
-			}},
+			}, nil},
 		{"a clock that is further than the case", list(p("slow", ""), p("b", `,"at_ms":60`)) + `,"approvals":[` + grant(`"proposal":1`, `,"at_ms":50,"expires_at_ms":99`) + `]`,
-			[]string{"0 slow by agent", "100 show b by agent", "100 b by agent grant-1(digest of b v1 by lead 50-99)"}},
+			[]string{"0 slow by agent", "100 show b by agent", "100 b by agent grant-1(digest of b v1 by lead 50-99)"}, nil},
 		{"approvals of what cannot be shown", list(`{"raw":"?"}`, p("unknown", "")) +
 			`,"approvals":[` + grant(`"proposal":0`, `,"expires_at_ms":1`) + `,` + grant(`"proposal":1`, `,"expires_at_ms":1`) + `]`,
-			[]string{"0 show unknown by agent", "0 unread by agent", "0 unknown by agent"}},
+			[]string{"0 show unknown by agent", "0 unread by agent", "0 unknown by agent"}, []string{"0 malformed_proposal", "1 tool_not_found"}},
+		{"approvals of what cannot be shown, the second first", list(p("a", ""), p("b", `,"at_ms":9`)) +
+			`,"approvals":[` + grant(`"call":{"name":"unknown","arguments":{}}`, `,"at_ms":9,"expires_at_ms":10`) + `,` + grant(`"call":{"name":"unknown","arguments":{}}`, `,"expires_at_ms":1`) + `]`,
+			[]string{"0 show unknown by agent", "0 a by agent", "0 show unknown by agent", "0 b by agent"}, []string{"0 tool_not_found", "1 tool_not_found"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				surface := newGoverned()
 				run := playStaged(t, surface, stagedCase(t, test.middle, `"ok":true,"side_effect_count":0`))
+				var unshown []string
+				for _, u := range run.Unshown {
+					unshown = append(unshown, fmt.Sprintf("%d %s", u.Approval, u.Error.Code))
+				}
+				if diff := cmp.Diff(test.unshown, unshown); diff != "" {
+					t.Errorf("unshown (-want +got):\n%s", diff)
+				}
 				budget := "0 budget {0 0s 0 0}"
 				if test.name == "a budget" {
 					budget = "0 budget {1 2ms 3 4}"

@@ -57,6 +57,9 @@ func callObserved(ctx context.Context, session tool.Observed, run *Run, proposal
 	if err := play(ctx); err != nil {
 		return err
 	}
+	if o.arranged != nil {
+		run.Unshown = unshown(o.arranged.unshown)
+	}
 	late, err := session.Settle(ctx)
 	if err != nil {
 		return err

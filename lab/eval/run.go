@@ -25,6 +25,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,6 +61,18 @@ type Attempt struct {
 	Next tool.NextStep
 }
 
+// Unshown is an approval of a call that could not be shown to its approver.
+type Unshown struct {
+	Approval int         // its index in the case
+	Error    *tool.Error // why
+}
+
+// unshown sorts them by their place in the case.
+func unshown(list []Unshown) []Unshown {
+	slices.SortFunc(list, func(a, b Unshown) int { return cmp.Compare(a.Approval, b.Approval) })
+	return list
+}
+
 // Run is one case on one surface.
 type Run struct {
 	Strategy    string // the name of the surface
@@ -69,6 +82,8 @@ type Run struct {
 	Blind       bool   // nobody looked for them, and none is graded
 	Steps       []Step // one a proposal, in order
 	Grades      []Grade
+	// Unshown are the approvals of the case that nobody gave, in their order.
+	Unshown []Unshown
 	// Unavailable is why the run came to no end, and so has no grades; its steps
 	// are those that ended before. It is nil of a run that did, and of a todo.
 	Unavailable *tool.Unavailable

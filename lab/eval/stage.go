@@ -130,6 +130,7 @@ func stage(ctx context.Context, session tool.Staged, run *Run, proposals []datas
 			return err
 		}
 	}
+	run.Unshown = unshown(t.unshown)
 	var ok [2]bool
 	run.State, ok[0] = compact(session.State())
 	run.Receipts, ok[1] = compact(session.Receipts())

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -179,6 +180,13 @@ func TestTimeline(t *testing.T) {
 			run := playStaged(t, surface, stagedCase(t, test.middle, ok))
 			if diff := cmp.Diff(append([]string{"0 budget {0 0s 0 0}"}, test.want...), surface.lines); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+			var unshown []string
+			for _, u := range run.Unshown {
+				unshown = append(unshown, fmt.Sprintf("%d %s", u.Approval, u.Error.Code))
+			}
+			if want := map[bool][]string{true: {"0 malformed_proposal", "1 tool_not_found"}}[test.name == "approvals of what cannot be shown"]; !slices.Equal(unshown, want) {
+				t.Errorf("unshown %q, want %q", unshown, want)
 			}
 			if string(run.State) != fmt.Sprintf(`{"calls":%d}`, run.SideEffects) || string(run.Receipts) != `[]` {
 				t.Errorf("state %s, receipts %s", run.State, run.Receipts)

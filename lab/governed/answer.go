@@ -112,6 +112,7 @@ func (t *covered) take(result *tool.Result) (json.RawMessage, *tool.Error) {
 				return nil, coded(r, t.spoken(texts))
 			}
 		}
+		t.missed.answer(result.Output)
 		return t.hidden.output(result.Output), nil
 	}
 	texts := said(result)

@@ -57,6 +57,7 @@ type covered struct {
 	overlay.Tool
 	rules  []rule
 	hidden *redactor
+	missed *missed
 	added  []byte // the name of the argument that the server does not get, as JSON
 }
 
@@ -96,6 +97,10 @@ func cover(t overlay.Tool) (*covered, error) {
 		t.Contract = complete
 	}
 	c := &covered{Tool: t, hidden: newRedactor(t.Contract.Output), added: jsonvalue.AppendString(nil, t.AddedKey)}
+	c.missed = newMissed(nil)
+	if limits := t.Contract.Output; limits != nil {
+		c.missed = newMissed(limits.Secret)
+	}
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if t.AddedKey != "" && t.AddedKey != t.Contract.IdempotencyKey {

@@ -34,19 +34,22 @@ const (
 )
 
 var toolFields = table[entry]{
-	yamlfile.Required("permission", func(r *reader, p place, e *entry) { e.Contract.Permission, _ = r.Filled(p, "a permission") }),
+	yamlfile.Required("permission", func(r *reader, p place, e *entry) { e.Contract.Permission, _ = r.Filled(p, "a permission") }).
+		Being("what a caller needs, such as items:read"),
 	yamlfile.Required("effect", func(r *reader, p place, e *entry) {
 		e.Contract.Effect, _ = yamlfile.Choice(&r.Reader, p, contract.Effects()...)
-	}),
+	}).Being("one of " + yamlfile.Words(contract.Effects()...)),
 	yamlfile.Optional("approval", func(r *reader, p place, e *entry) {
 		e.Contract.Approval, _ = yamlfile.Choice(&r.Reader, p, contract.Approvals()...)
 	}),
 	yamlfile.Optional("approver", func(r *reader, p place, e *entry) {
 		e.Contract.Approver = new(contract.Approver)
-		yamlfile.Object(r, p, approverFields, e.Contract.Approver)
+		yamlfile.ObjectSuch(r, p, "{permission: items:admin}", approverFields, e.Contract.Approver)
 	}),
 	yamlfile.Optional("resource", func(r *reader, p place, e *entry) { r.resources(p, e) }),
-	yamlfile.Optional("idempotency", func(r *reader, p place, e *entry) { yamlfile.Object(r, p, idempotencyFields, e) }),
+	yamlfile.Optional("idempotency", func(r *reader, p place, e *entry) {
+		yamlfile.ObjectSuch(r, p, "{key: action_id, add: true}", idempotencyFields, e)
+	}),
 	yamlfile.Optional("precondition", func(r *reader, p place, e *entry) { r.precondition(p, e) }),
 	yamlfile.Optional("timeout", func(r *reader, p place, e *entry) {
 		e.Contract.Timeout, _ = r.Duration(p, time.Millisecond, 10*time.Minute, "from 1ms to 10m, such as 2s")
@@ -56,7 +59,7 @@ var toolFields = table[entry]{
 	}),
 	yamlfile.Optional("rate", func(r *reader, p place, e *entry) {
 		e.Contract.Rate = new(contract.Rate)
-		yamlfile.Object(r, p, rateFields, e.Contract.Rate)
+		yamlfile.ObjectSuch(r, p, "{burst: 5, every: 1s}", rateFields, e.Contract.Rate)
 	}),
 	yamlfile.Optional("concurrency", func(r *reader, p place, e *entry) {
 		if p.Kind() == yamlfile.Mapping {
@@ -68,7 +71,7 @@ var toolFields = table[entry]{
 	yamlfile.Optional("cost", func(r *reader, p place, e *entry) { e.Contract.Cost, _ = r.Count(p, 0, 1_000_000) }),
 	yamlfile.Optional("visibility", func(r *reader, p place, e *entry) {
 		e.Contract.Visibility = new(contract.Visibility)
-		yamlfile.Object(r, p, visibilityFields, e.Contract.Visibility)
+		yamlfile.ObjectSuch(r, p, "{tasks: [review]}", visibilityFields, e.Contract.Visibility)
 	}),
 	yamlfile.Optional("input", func(r *reader, p place, e *entry) { e.input, _ = r.JSONObject(p, yamlfile.WithoutSandbox) }),
 	yamlfile.Optional("output", func(r *reader, p place, e *entry) { r.output(p, e) }),
@@ -133,7 +136,7 @@ func (r *reader) entry(m yamlfile.Member) *entry {
 		Foreign: true, Approval: contract.ApprovalNever, Retry: contract.RetryNever, Timeout: DefaultTimeout,
 	}
 	e.Contract.Name = m.Name
-	given, ok := yamlfile.Object(r, m.Value, toolFields, e)
+	given, ok := yamlfile.ObjectSuch(r, m.Value, "{permission: items:read, effect: read}", toolFields, e)
 	if !ok {
 		return nil
 	}
@@ -188,7 +191,7 @@ func (r *reader) resources(p place, e *entry) {
 	e.Within = make(map[string]string)
 	for _, item := range items {
 		var x resource
-		given, ok := yamlfile.Object(r, item, resourceFields, &x)
+		given, ok := yamlfile.ObjectSuch(r, item, `{argument: path, within: "${SANDBOX}"}`, resourceFields, &x)
 		if !ok || x.argument == "" {
 			continue
 		}
@@ -218,7 +221,7 @@ var outputFields = table[entry]{
 
 func (r *reader) output(p place, e *entry) {
 	e.Contract.Output = new(contract.Output)
-	given, _ := yamlfile.Object(r, p, outputFields, e)
+	given, _ := yamlfile.ObjectSuch(r, p, "{max_bytes: 20000, redact: [password]}", outputFields, e)
 	_, bounded := given["max_bytes"]
 	if narrow, has := given["narrow_by"]; has && !bounded {
 		r.Fault(narrow, "may only stand beside max_bytes")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"agentlab/lab/contract"
 	"agentlab/lab/jsonvalue"
@@ -146,10 +147,10 @@ func (l *laying) loosening(e *entry, err error) {
 		return
 	}
 	reason := loose.Reason
-	if loose.Known != nil {
-		reason = "it has no property " + yamlfile.Name(loose.Unknown) + yamlfile.Instead(loose.Unknown, loose.Known, "its properties are")
+	if loose.Known == nil {
+		reason = "does not tighten the server's schema: " + reason
 	}
-	l.Fault(yamlfile.Locate(e.places["input"], loose.Pointer), "does not tighten the server's schema: "+reason)
+	l.Fault(yamlfile.Locate(e.places["input"], loose.Pointer), reason)
 }
 
 // precondition checks the call that looks.
@@ -225,17 +226,21 @@ func (n named) unlike(is schema.Argument) string {
 // lacks tells why an argument that the file names is not there, or "".
 func (a arguments) lacks(n named) string {
 	_, has := a.properties[n.argument]
+	none := "the tool has no argument of this name"
+	if n.as == aKey {
+		none += "; add: true adds it to what a model sees"
+	}
 	switch {
 	case !has && a.unsure:
 		return ""
 	case !has && len(a.properties) == 0:
-		return "the tool has no argument of this name, nor any other"
+		return strings.Replace(none, "name", "name, nor any other", 1)
 	case !has:
 		var names []string
 		for name := range a.properties {
 			names = append(names, name)
 		}
-		return "the tool has no argument of this name" + yamlfile.Instead(n.argument, names, "its arguments are")
+		return none + yamlfile.Instead(n.argument, names, "its arguments are")
 	case n.as == anything:
 		return ""
 	case !a.unsure && !slices.Contains(a.required, n.argument):

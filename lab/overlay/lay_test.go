@@ -55,8 +55,9 @@ func TestLayFaults(t *testing.T) {
 		{"loosening", of("input: {properties: {b: {type: string}}}"), one("t", open), "3:62: tools.t.input.properties.b.type: does not tighten the server's schema: "},
 		{"misspelt property", of("input: {properties: {a: {maxLength: 1}, bb: {}}, additionalProperties: false}"),
 			one("t", `{"type":"object","properties":{"a":{"type":"string"},"name":{"type":"string"}}}`),
-			`3:77: tools.t.input.properties.bb: does not tighten the server's schema: it has no property bb; its properties are a, name`},
-		{"unknown and required", of("input: {required: [path, pathh]}"), one("t", `{"properties":{"path":{}}}`), `3:62: tools.t.input.required[1]: does not tighten the server's schema: it has no property pathh; did you mean "path"?`},
+			`3:77: tools.t.input.properties.bb: the server's schema has no property "bb"; it has "a", "name"`},
+		{"unknown and required", of("input: {required: [path, pathh]}"), one("t", `{"properties":{"path":{}}}`), `3:62: tools.t.input.required[1]: the server's schema has no property "pathh"; did you mean "path"?`},
+		{"wider", of("input: {properties: {a: {type: [string, number]}}}"), one("t", open), `3:62: tools.t.input.properties.a.type: does not tighten the server's schema: "number" is not what the server has: string`},
 		{"no keyword", of("input: {additionlProperties: false}"), one("t", open), "3:45: tools.t.input.additionlProperties: does not tighten the server's schema: "},
 
 		{"resource", of("resource: {argument: path, within: x}"), one("t", open), "3:58: tools.t.resource.argument: the tool has no argument of this name; its arguments are a, b, l"},
@@ -70,7 +71,8 @@ func TestLayFaults(t *testing.T) {
 			"3:58: tools.t.resource.argument: the tool does not require this argument, and a call without it would work on who knows what; input: {required: [a]} requires it"},
 		{"resource of nothing", of("resource: {argument: a, within: x}"), one("t", `{"type":"object"}`), "3:58: tools.t.resource.argument: the tool has no argument of this name, nor any other"},
 		{"narrow by", of("output: {max_bytes: 1, narrow_by: [l, lll]}"), one("t", open), "3:75: tools.t.output.narrow_by[1]: the tool has no argument of this name"},
-		{"key", of("idempotency: {key: id}"), one("t", open), "3:56: tools.t.idempotency.key: the tool has no argument of this name"},
+		{"key", of("idempotency: {key: id}"), one("t", open), "3:56: tools.t.idempotency.key: the tool has no argument of this name; add: true adds it to what a model sees; its arguments are a, b, l"},
+		{"key where there is none", of("idempotency: {key: id}"), one("t", `{"type":"object"}`), "3:56: tools.t.idempotency.key: the tool has no argument of this name, nor any other; add: true adds it to what a model sees"},
 		{"key that is a list", of("idempotency: {key: l}"), one("t", open), "3:56: tools.t.idempotency.key: must be a string in the tool's schema"},
 
 		{"key that is there", of("idempotency: {key: a, add: true}"), one("t", open), "3:56: tools.t.idempotency.key: the server has an argument of this name; leave add out, or choose another"},

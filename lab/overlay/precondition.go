@@ -90,7 +90,7 @@ var preconditionFields = table[entry]{
 
 func (r *reader) precondition(p place, e *entry) {
 	e.Precondition = new(Precondition)
-	if _, ok := yamlfile.Object(r, p, preconditionFields, e); !ok {
+	if _, ok := yamlfile.ObjectSuch(r, p, "{call: get_item, arguments: {id: $.id}, field: version}", preconditionFields, e); !ok {
 		e.Precondition = nil
 	}
 }

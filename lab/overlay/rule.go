@@ -59,12 +59,15 @@ func (r *reader) result(p place, x *ErrorRule) {
 	}
 }
 
+// aRule is one as a fault shows it.
+const aRule = "{match: ENOENT, code: file_not_found, category: not_found}"
+
 func (r *reader) rules(p place) []ErrorRule {
-	items, _ := r.Items(p, "a list of mappings")
+	items, _ := r.Items(p, "a list of mappings, such as ["+aRule+"]")
 	var rules []ErrorRule
 	for _, item := range items {
 		var x ErrorRule
-		given, ok := yamlfile.Object(r, item, ruleFields, &x)
+		given, ok := yamlfile.ObjectSuch(r, item, aRule, ruleFields, &x)
 		if !ok {
 			continue
 		}
@@ -79,7 +82,7 @@ func (r *reader) rules(p place) []ErrorRule {
 		case x.Code == "":
 		case !known && !categorised:
 			if item.Whole() {
-				r.Fault(item.Member("category"), "missing: "+string(x.Code)+" is a code of this file")
+				r.Fault(item.Member("category"), "missing: "+string(x.Code)+" is a code of this file alone, and its category is one of "+yamlfile.Words(tool.Categories()...))
 			}
 		case known && x.Category != "" && x.Category != row.Category:
 			r.Fault(category, "must be "+string(row.Category)+", or left out: so it is for "+string(x.Code)+" everywhere")

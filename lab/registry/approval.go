@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -16,10 +17,14 @@ func approval(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 	switch c.entry.Approval {
 	case contract.ApprovalRequired:
 		if !c.call.Approved {
+			message := fmt.Sprintf("This call of %s was not approved.", c.entry.Name)
+			if len(c.call.Grants) > 0 {
+				message += " Grants count only where the contract asks for approval: bound."
+			}
 			return tool.Refuse, tool.Refusal(tool.ApprovalRequired, struct {
 				Tool        string `json:"tool"`
 				Fingerprint string `json:"fingerprint"`
-			}{c.entry.Name, c.result.Trace.Fingerprint}, "This call of %s was not approved.", c.entry.Name)
+			}{c.entry.Name, c.result.Trace.Fingerprint}, "%s", message)
 		}
 		if c.entry.Precondition {
 			if refusal := c.unchanged(ctx); refusal != nil {

@@ -307,8 +307,14 @@ func (c *Crossing) lost() *tool.Error {
 	return c.unknown("The answer of the write was lost; it may have been applied.")
 }
 
+// unknown is the refusal of a write of which nobody knows what became of it. Where
+// it has a key, that is for the repeat to find out.
 func (c *Crossing) unknown(message string) *tool.Error {
-	return tool.Refusal(tool.OutcomeUnknown, c.keyed(), "%s", message)
+	refusal := tool.Refusal(tool.OutcomeUnknown, c.keyed(), "%s", message)
+	if key := c.entry.IdempotencyKey; key != "" {
+		refusal.NextAction = "repeat the call with the same " + key + ": it is answered, and not done twice"
+	}
+	return refusal
 }
 
 // broken is the refusal of a call that the runtime itself failed.

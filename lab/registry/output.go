@@ -39,12 +39,17 @@ func (c *Crossing) checkOutput() *tool.Error {
 		return nil
 	}
 	if limits.MaxBytes > 0 && len(c.output) > limits.MaxBytes {
-		return tool.Refusal(tool.OutputTooLarge, struct {
+		refusal := tool.Refusal(tool.OutputTooLarge, struct {
 			Bytes    int      `json:"bytes"`
 			MaxBytes int      `json:"max_bytes"`
 			NarrowBy []string `json:"narrow_by"`
 		}{len(c.output), limits.MaxBytes, append([]string{}, limits.NarrowBy...)},
 			"The output of %s is larger than an agent should be given.", c.entry.Name)
+		if c.outcome == tool.Applied {
+			// A narrower call would be another write.
+			refusal.NextAction = "go on: it was applied; its answer is too large to be shown"
+		}
+		return refusal
 	}
 	if c.entry.secrets != nil || limits.Credentials {
 		if c.redact(decoded) {

@@ -47,6 +47,10 @@ func rate(_ context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 	}
 	wait := c.registry.buckets.take([2]string{c.entry.Name, c.call.Caller.ID}, c.entry.Rate, c.now)
 	if wait > 0 {
+		if every := c.entry.Rate.Every; !c.registry.simulated() {
+			// What a wall clock leaves of a token's time is another at every run.
+			wait = (wait + every - 1) / every * every
+		}
 		// Rounded up: a call that waits as long as it is told is let through.
 		milliseconds := (wait + time.Millisecond - 1).Milliseconds()
 		return tool.Refuse, tool.Refusal(tool.RateLimited, struct {

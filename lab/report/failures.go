@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -86,6 +87,9 @@ func appendFailureDetail(dst []byte, run *eval.Run, proposals []dataset.Proposal
 		}
 		dst = append(dst, '\n')
 	}
+	for i := range run.Unshown {
+		dst = appendUnshown(dst, &run.Unshown[i])
+	}
 	for i := range run.Steps {
 		dst = appendChanges(dst, run.Steps[i].Effects)
 	}
@@ -98,6 +102,27 @@ func appendFailureDetail(dst []byte, run *eval.Run, proposals []dataset.Proposal
 	dst = append(dst, ". What came: "...)
 	dst = appendEnd(dst, run.Last())
 	return append(dst, ".\n"...)
+}
+
+// appendUnshown says of an approval why nobody gave it.
+func appendUnshown(dst []byte, u *eval.Unshown) []byte {
+	dst = append(dst, "- approvals["...)
+	dst = strconv.AppendInt(dst, int64(u.Approval), 10)
+	dst = append(dst, "] could not be shown: "...)
+	dst = appendCode(dst, cut(string(u.Error.Code), maxCode), false)
+	if u.Error.Message != "" {
+		dst = append(dst, ": "...)
+		dst = appendShown(dst, []byte(u.Error.Message))
+	}
+	var details struct {
+		Violations []tool.Violation `json:"violations"`
+	}
+	if json.Unmarshal(u.Error.Details, &details) == nil && len(details.Violations) > 0 {
+		first := details.Violations[0]
+		dst = append(dst, ' ')
+		dst = appendShown(dst, []byte(strings.TrimPrefix(first.Pointer+": "+first.Message, ": ")))
+	}
+	return append(dst, '\n')
 }
 
 // maxChanges is how many changes of one call are shown.
@@ -164,6 +189,13 @@ func cut(s string, most int) string {
 
 // appendDue says which control answers a case as its expectation has it.
 func appendDue(dst []byte, e *dataset.Expectation) []byte {
+	switch {
+	case !replayed(e):
+	case e.ErrorCode != nil:
+		return appendCode(append(dst, "the idempotency control answers the repeat from its receipt, with "...), *e.ErrorCode, false)
+	case e.OK:
+		return append(dst, "the idempotency control answers the repeat from its receipt"...)
+	}
 	if e.ErrorCode != nil {
 		row, known := tool.Lookup(tool.Code(*e.ErrorCode))
 		switch {
@@ -181,11 +213,18 @@ func appendDue(dst []byte, e *dataset.Expectation) []byte {
 	switch {
 	case !e.OK:
 		return append(dst, "some control refuses; the case names no code"...)
-	case e.Replayed != nil && *e.Replayed:
-		return append(dst, "the idempotency control answers the repeat from its receipt"...)
 	default:
 		return append(dst, "every control lets it pass"...)
 	}
+}
+
+// replayed reports whether the last call of a case is to be answered from its
+// receipt. Where the case says nothing of that call, it is what it says of any.
+func replayed(e *dataset.Expectation) bool {
+	if n := len(e.Steps); n > 0 && e.Steps[n-1] != nil && e.Steps[n-1].Replayed != nil {
+		return *e.Steps[n-1].Replayed
+	}
+	return e.Replayed != nil && *e.Replayed
 }
 
 // dueToControl reports whether it is known which of the lab's controls answers a

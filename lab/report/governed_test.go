@@ -27,7 +27,14 @@ type governedSession struct {
 
 func (*governedSession) Arrange(tool.Budget) {}
 func (*governedSession) Now() time.Time      { return time.Now() }
-func (*governedSession) Pending(context.Context, tool.Call) (tool.Pending, *tool.Error) {
+func (*governedSession) Pending(_ context.Context, call tool.Call) (tool.Pending, *tool.Error) {
+	switch call.Proposal.Name {
+	case "misspelt":
+		return tool.Pending{}, tool.Refusal(tool.InvalidArguments, map[string]any{"violations": []tool.Violation{
+			{Pointer: "/path", Keyword: "required", Message: "property \"pa`th\" is required"}, {Message: "a second"}}}, "The arguments break the contract.")
+	case "missing":
+		return tool.Pending{}, tool.Refusal(tool.ToolNotFound, nil, "No such tool.")
+	}
 	return tool.Pending{Digest: "sha256:x"}, nil
 }
 func (*governedSession) Unread(context.Context, tool.Caller) (tool.Result, bool) {
@@ -85,7 +92,16 @@ func governedCases() string {
 		foreignCase("not the code", "", none+`"error_code":"tool_timeout"}`, "missing") +
 		foreignCase("not the contract's", "", none+`"error_code":"folder_missing"}`, "misspelt") +
 		foreignCase("writes too much", "", `{"ok":true,"side_effect_count":1}`, "write") +
+		foreignCase("never shown", `"approvals":[`+approval(`"proposal":0`)+`,`+approval(`"call":{"name":"write","arguments":{}}`)+`,`+approval(`"call":{"name":"missing","arguments":{}}`)+`],`,
+			`{"ok":true,"side_effect_count":3}`, "misspelt") +
+		foreignCase("not again", "", `{"ok":true,"side_effect_count":3,"steps":[{"replayed":true}]}`, "write") +
+		foreignCase("not the same failure again", "", none+`"error_code":"answer_lost","replayed":true}`, "missing") +
 		foreignCase("no call", "", `{"ok":true,"side_effect_count":0}`, "misspelt")
+}
+
+// approval is one of a call.
+func approval(of string) string {
+	return `{` + of + `,"approver":{"id":"lead","permissions":[]},"expires_at_ms":9}`
 }
 
 func TestGoldenReportsOfAGovernedServer(t *testing.T) {

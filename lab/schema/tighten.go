@@ -71,10 +71,12 @@ const notShown = "cannot be shown"
 // in than it does, or it cannot be shown that they do not.
 type Loosening struct {
 	Pointer string // JSON Pointer into the keywords; "" is the whole
-	Reason  string
+	// Reason calls the upstream the server, as whoever writes keywords knows it.
+	Reason string
 
 	// Unknown is a property that the upstream does not name, where that is the
-	// fault, and Known are those that it names, sorted; else nil.
+	// fault, and Known are those that it names, sorted; else nil. The reason is
+	// then a sentence of its own.
 	Unknown string
 	Known   []string
 
@@ -142,7 +144,7 @@ func (d *document) keywords(with []byte) (*ordered, error) {
 		return nil, because(err.(*Error).Pointer, "", err)
 	}
 	if members, ok := value.(object); ok && members["$schema"] != nil {
-		return nil, &Loosening{Pointer: "/$schema", Reason: "the dialect is the upstream's"}
+		return nil, &Loosening{Pointer: "/$schema", Reason: "the dialect is the server's"}
 	}
 	own := document{check: &checker{draft: d.check.draft, second: true}, pointers: make(map[*node]string)}
 	compiled, err := own.check.compile(value)
@@ -190,7 +192,7 @@ func (l *laying) schema(under, over *ordered) (*ordered, error) {
 	case over.is("false"), lets(under):
 		return over, nil
 	case under.is("false"):
-		return nil, l.fault(nil, "the upstream allows nothing here")
+		return nil, l.fault(nil, "the server allows nothing here")
 	}
 	under, err := l.resolved(under)
 	if err != nil {

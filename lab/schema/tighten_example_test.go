@@ -29,6 +29,6 @@ func ExampleTighten() {
 	fmt.Println(err)
 	// Output:
 	// {"type":"object","properties":{"path":{"type":"string","maxLength":200},"dryRun":{"type":"boolean","default":false}},"required":["path"],"additionalProperties":false} <nil>
-	// true not a tighter schema: /properties/path/type: "null" is not what the upstream has: string
-	// not a tighter schema: /required/0: the upstream has no property "dry_run"; it has "dryRun" or "path"
+	// true not a tighter schema: /properties/path/type: "null" is not what the server has: string
+	// not a tighter schema: /required/0: the server's schema has no property "dry_run"; did you mean "dryRun"?
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
+
+	"agentlab/lab/spelling"
 )
 
 // spot is one place at which keywords are laid over a schema.
@@ -62,13 +65,13 @@ func (s *spot) keyword(name string, value *ordered) error {
 		return nil
 	case "uniqueItems":
 		if value.is("false") && s.under.get(name).is("true") {
-			return s.fault([]string{name}, "the upstream's is true")
+			return s.fault([]string{name}, "the server's is true")
 		}
 		s.out = s.out.with(name, value)
 		return nil
 	case "unevaluatedProperties", "unevaluatedItems":
 		if s.under.get(name) != nil && !s.under.get(name).equal(value) {
-			return s.fault([]string{name}, "the upstream has one; that this is tighter %s", notShown)
+			return s.fault([]string{name}, "the server has one; that this is tighter %s", notShown)
 		}
 		s.out = s.out.with(name, value)
 		return nil
@@ -116,7 +119,7 @@ func (s *spot) beside(name string, value *ordered) {
 func (s *spot) evaluates(name string) error {
 	for _, left := range []string{"unevaluatedProperties", "unevaluatedItems"} {
 		if s.has(left) {
-			return s.fault([]string{name}, "the upstream has %s, which would no longer hold for what this looks at", left)
+			return s.fault([]string{name}, "the server has %s, which would no longer hold for what this looks at", left)
 		}
 	}
 	return nil
@@ -217,10 +220,10 @@ func (s *spot) another(keyword, name string) error {
 		return err
 	}
 	if !lets(s.under.get("additionalProperties")) {
-		return s.fault([]string{keyword, name}, "the upstream's additionalProperties would no longer hold for it")
+		return s.fault([]string{keyword, name}, "the server's additionalProperties would no longer hold for it")
 	}
 	if s.has("unevaluatedProperties") {
-		return s.fault([]string{keyword, name}, "the upstream's unevaluatedProperties would no longer hold for it")
+		return s.fault([]string{keyword, name}, "the server's unevaluatedProperties would no longer hold for it")
 	}
 	return nil
 }
@@ -238,12 +241,24 @@ func (s *spot) unnamed(name string, tokens ...string) error {
 	}
 	fault := s.fault(tokens, "").(*Loosening)
 	fault.Unknown, fault.Known = name, slices.Clone(s.known)
-	choices := make([]string, len(fault.Known))
-	for i, name := range fault.Known {
-		choices[i] = quoted(name)
-	}
-	fault.Reason = fmt.Sprintf("the upstream has no property %s; it has %s", quoted(name), either(choices))
+	fault.Reason = fmt.Sprintf("the server's schema has no property %s; %s", quoted(name), meant(name, fault.Known))
 	return fault
+}
+
+// meant ends a reason about a property that is unknown: with the one that was
+// meant, or else with those that there are.
+func meant(name string, known []string) string {
+	if near := spelling.Nearest(name, known); near != "" {
+		return "did you mean " + quoted(near) + "?"
+	}
+	var has []string
+	for _, name := range known[:min(len(known), maxChoice)] {
+		has = append(has, quoted(name))
+	}
+	if more := len(known) - len(has); more > 0 {
+		return fmt.Sprintf("it has %s and %d more", strings.Join(has, ", "), more)
+	}
+	return "it has " + strings.Join(has, ", ")
 }
 
 func (s *spot) required(value *ordered) error {
@@ -283,11 +298,11 @@ func (s *spot) additional(value *ordered) error {
 		return nil
 	case value.is("false"):
 	case !lets(own) && lets(value):
-		return s.fault([]string{name}, "the upstream's is not open")
+		return s.fault([]string{name}, "the server's is not open")
 	case own.is("false"):
-		return s.fault([]string{name}, "the upstream's is false")
+		return s.fault([]string{name}, "the server's is false")
 	case !lets(own):
-		return s.fault([]string{name}, "the upstream has a schema there; that this is tighter %s", notShown)
+		return s.fault([]string{name}, "the server has a schema there; that this is tighter %s", notShown)
 	default:
 		if err := s.evaluates(name); err != nil {
 			return err

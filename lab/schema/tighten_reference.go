@@ -37,11 +37,11 @@ func (l *laying) resolved(under *ordered) (*ordered, error) {
 	for steps := 0; under.get("$ref") != nil; steps++ {
 		target := l.local(under)
 		if target == nil || steps == maxSteps {
-			return nil, l.fault(nil, "where the upstream's reference leads %s", notShown)
+			return nil, l.fault(nil, "where the server's reference leads %s", notShown)
 		}
 		if target.kind != '{' {
 			if target.is("false") {
-				return nil, l.fault(nil, "the upstream allows nothing here")
+				return nil, l.fault(nil, "the server allows nothing here")
 			}
 			target = &ordered{kind: '{'}
 		}
@@ -65,7 +65,7 @@ func (l *laying) resolved(under *ordered) (*ordered, error) {
 		if len(beside.names) > 0 {
 			for _, left := range []string{"unevaluatedProperties", "unevaluatedItems"} {
 				if beside.get(left) != nil || target.get(left) != nil {
-					return nil, l.fault(nil, "what %s sees through the upstream's reference %s", left, notShown)
+					return nil, l.fault(nil, "what %s sees through the server's reference %s", left, notShown)
 				}
 			}
 			out = out.with("allOf", out.get("allOf").and(beside))
@@ -124,7 +124,7 @@ func (d *document) touched(laid *ordered) ([]string, error) {
 					continue
 				}
 				if d.identified() || j.keyword == "$recursiveRef" {
-					return nil, &Loosening{Reason: "that the upstream's reference at " + pointer(j.path) + " keeps its meaning " + notShown}
+					return nil, &Loosening{Reason: "that the server's reference at " + pointer(j.path) + " keeps its meaning " + notShown}
 				}
 				changed[at] = true
 			}

@@ -140,55 +140,57 @@ func TestTightenRefuses(t *testing.T) {
 		"never":false,"ref":{"$ref":"#/$defs/no"},"gone":{"$ref":"#/$defs/no","title":"x"}},"required":["path"],"additionalProperties":false,"$defs":{"no":false}}`
 	in := func(name, with string) string { return `{"properties":{"` + name + `":` + with + `}}` }
 	for _, c := range []struct{ upstream, with, want string }{
-		{upstream, in("n", `{"minimum":2}`), `/properties/n/minimum: 2 is looser than the upstream's minimum, 3`},
-		{upstream, in("n", `{"minimum":2.99999999999999999999999999999}`), `/properties/n/minimum: 2.99999999999999999999999999999 is looser than the upstream's minimum, 3`},
-		{upstream, in("n", `{"exclusiveMinimum":2.5}`), `/properties/n/exclusiveMinimum: 2.5 is looser than the upstream's minimum, 3`},
-		{upstream, in("n", `{"maximum":9}`), `/properties/n/maximum: 9 is looser than the upstream's exclusiveMaximum, 9`},
-		{upstream, in("n", `{"exclusiveMaximum":9.5}`), `/properties/n/exclusiveMaximum: 9.5 is looser than the upstream's exclusiveMaximum, 9`},
-		{upstream, in("path", `{"maxLength":6}`), `/properties/path/maxLength: 6 is looser than the upstream's maxLength, 5`},
-		{upstream, in("rest", `{"minItems":0}`), `/properties/rest/minItems: 0 is looser than the upstream's minItems, 1`},
-		{`{` + in04 + `,"minimum":5,"exclusiveMinimum":true}`, `{"minimum":5}`, `/minimum: 5 is looser than the upstream's`},
-		{`{` + in04 + `,"maximum":5}`, `{"maximum":6,"exclusiveMaximum":true}`, `/maximum: 6 is looser than the upstream's`},
+		{upstream, in("n", `{"minimum":2}`), `/properties/n/minimum: 2 is looser than the server's minimum, 3`},
+		{upstream, in("n", `{"minimum":2.99999999999999999999999999999}`), `/properties/n/minimum: 2.99999999999999999999999999999 is looser than the server's minimum, 3`},
+		{upstream, in("n", `{"exclusiveMinimum":2.5}`), `/properties/n/exclusiveMinimum: 2.5 is looser than the server's minimum, 3`},
+		{upstream, in("n", `{"maximum":9}`), `/properties/n/maximum: 9 is looser than the server's exclusiveMaximum, 9`},
+		{upstream, in("n", `{"exclusiveMaximum":9.5}`), `/properties/n/exclusiveMaximum: 9.5 is looser than the server's exclusiveMaximum, 9`},
+		{upstream, in("path", `{"maxLength":6}`), `/properties/path/maxLength: 6 is looser than the server's maxLength, 5`},
+		{upstream, in("rest", `{"minItems":0}`), `/properties/rest/minItems: 0 is looser than the server's minItems, 1`},
+		{`{` + in04 + `,"minimum":5,"exclusiveMinimum":true}`, `{"minimum":5}`, `/minimum: 5 is looser than the server's`},
+		{`{` + in04 + `,"maximum":5}`, `{"maximum":6,"exclusiveMaximum":true}`, `/maximum: 6 is looser than the server's`},
 
-		{upstream, in("n", `{"type":"number"}`), `/properties/n/type: "number" is not what the upstream has: integer`},
-		{upstream, in("path", `{"type":["string","null"]}`), `/properties/path/type: "null" is not what the upstream has: string`},
-		{upstream, in("kind", `{"enum":["a","c"]}`), `/properties/kind/enum/1: "c" is not in the upstream's enum`},
-		{upstream, in("kind", `{"const":"c"}`), `/properties/kind/const: "c" is not in the upstream's enum`},
-		{upstream, in("same", `{"const":2}`), `/properties/same/const: 2 is not the upstream's const`},
-		{upstream, in("same", `{"enum":[1,2]}`), `/properties/same/enum/1: 2 is not the upstream's const`},
-		{upstream, in("n", `{"enum":[4,4.5]}`), `/properties/n/enum/1: 4.5 is not of the upstream's type: integer`},
-		{upstream, in("path", `{"const":null}`), `/properties/path/const: null is not of the upstream's type: string`},
-		{upstream, in("rest", `{"uniqueItems":false}`), `/properties/rest/uniqueItems: the upstream's is true`},
+		{upstream, in("n", `{"type":"number"}`), `/properties/n/type: "number" is not what the server has: integer`},
+		{upstream, in("path", `{"type":["string","null"]}`), `/properties/path/type: "null" is not what the server has: string`},
+		{upstream, in("kind", `{"enum":["a","c"]}`), `/properties/kind/enum/1: "c" is not in the server's enum`},
+		{upstream, in("kind", `{"const":"c"}`), `/properties/kind/const: "c" is not in the server's enum`},
+		{upstream, in("same", `{"const":2}`), `/properties/same/const: 2 is not the server's const`},
+		{upstream, in("same", `{"enum":[1,2]}`), `/properties/same/enum/1: 2 is not the server's const`},
+		{upstream, in("n", `{"enum":[4,4.5]}`), `/properties/n/enum/1: 4.5 is not of the server's type: integer`},
+		{upstream, in("path", `{"const":null}`), `/properties/path/const: null is not of the server's type: string`},
+		{upstream, in("rest", `{"uniqueItems":false}`), `/properties/rest/uniqueItems: the server's is true`},
 
-		{upstream, in("pth", `{"maxLength":1}`), `/properties/pth: the upstream has no property "pth"; it has one of "closed", "gone", "kind", "left", "map", "n", "never", "path", "ref", "rest" or "same"`},
-		{upstream, `{"required":["path","kinds"]}`, `/required/1: the upstream has no property "kinds"; it has one of "closed", "gone", "kind", "left", "map", "n", "never", "path", "ref", "rest" or "same"`},
-		{`{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"properties":{"x":{}}}]}}}`, in("y", `{}`), `/properties/y: the upstream has no property "y"; it has "x"`},
-		{`{"anyOf":[{"properties":{"x":{}}},{"type":"null"}]}`, in("y", `{}`), `/properties/y: the upstream has no property "y"; it has "x"`},
-		{`{"else":{"oneOf":[{"properties":{"x":{}}}]}}`, in("y", `{}`), `/properties/y: the upstream has no property "y"; it has "x"`},
-		{`{` + stated07 + `,"allOf":[{"$ref":"#/definitions/a","anyOf":[{"properties":{"y":{}}}]}],"definitions":{"a":{"properties":{"x":{}}}}}`, in("y", `{}`), `/properties/y: the upstream has no property "y"; it has "x"`},
-		{upstream, in("map", `{"properties":{"a":{}}}`), `/properties/map/properties/a: the upstream's additionalProperties would no longer hold for it`},
-		{upstream, in("closed", `{"properties":{"a":{}}}`), `/properties/closed/properties/a: the upstream's additionalProperties would no longer hold for it`},
-		{upstream, in("left", `{"properties":{"a":{}}}`), `/properties/left/properties/a: the upstream's unevaluatedProperties would no longer hold for it`},
-		{upstream, in("map", `{"additionalProperties":true}`), `/properties/map/additionalProperties: the upstream's is not open`},
-		{upstream, in("closed", `{"additionalProperties":{}}`), `/properties/closed/additionalProperties: the upstream's is not open`},
-		{upstream, in("closed", `{"additionalProperties":{"type":"string"}}`), `/properties/closed/additionalProperties: the upstream's is false`},
-		{upstream, in("map", `{"additionalProperties":{"maxLength":1}}`), `/properties/map/additionalProperties: the upstream has a schema there; that this is tighter cannot be shown`},
+		{upstream, in("pth", `{"maxLength":1}`), `/properties/pth: the server's schema has no property "pth"; did you mean "path"?`},
+		{upstream, in("nowhere", `{}`), `/properties/nowhere: the server's schema has no property "nowhere"; it has "closed", "gone", "kind", "left", "map", "n", "never", "path", "ref", "rest", "same"`},
+		{`{"properties":{"a":{},"b":{},` + each(20, `"p%d":{}`) + `}}`, in("nowhere", `{}`), `/properties/nowhere: the server's schema has no property "nowhere"; it has "a", "b", "p0", "p1", "p10", "p11", "p12", "p13", "p14", "p15", "p16", "p17", "p18", "p19", "p2", "p3", "p4", "p5", "p6", "p7" and 2 more`},
+		{upstream, `{"required":["path","kinds"]}`, `/required/1: the server's schema has no property "kinds"; did you mean "kind"?`},
+		{`{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"properties":{"x":{}}}]}}}`, in("y", `{}`), `/properties/y: the server's schema has no property "y"; it has "x"`},
+		{`{"anyOf":[{"properties":{"x":{}}},{"type":"null"}]}`, in("y", `{}`), `/properties/y: the server's schema has no property "y"; it has "x"`},
+		{`{"else":{"oneOf":[{"properties":{"x":{}}}]}}`, in("y", `{}`), `/properties/y: the server's schema has no property "y"; it has "x"`},
+		{`{` + stated07 + `,"allOf":[{"$ref":"#/definitions/a","anyOf":[{"properties":{"y":{}}}]}],"definitions":{"a":{"properties":{"x":{}}}}}`, in("y", `{}`), `/properties/y: the server's schema has no property "y"; it has "x"`},
+		{upstream, in("map", `{"properties":{"a":{}}}`), `/properties/map/properties/a: the server's additionalProperties would no longer hold for it`},
+		{upstream, in("closed", `{"properties":{"a":{}}}`), `/properties/closed/properties/a: the server's additionalProperties would no longer hold for it`},
+		{upstream, in("left", `{"properties":{"a":{}}}`), `/properties/left/properties/a: the server's unevaluatedProperties would no longer hold for it`},
+		{upstream, in("map", `{"additionalProperties":true}`), `/properties/map/additionalProperties: the server's is not open`},
+		{upstream, in("closed", `{"additionalProperties":{}}`), `/properties/closed/additionalProperties: the server's is not open`},
+		{upstream, in("closed", `{"additionalProperties":{"type":"string"}}`), `/properties/closed/additionalProperties: the server's is false`},
+		{upstream, in("map", `{"additionalProperties":{"maxLength":1}}`), `/properties/map/additionalProperties: the server has a schema there; that this is tighter cannot be shown`},
 
-		{upstream, in("left", `{"additionalProperties":{"type":"string"}}`), `/properties/left/additionalProperties: the upstream has unevaluatedProperties, which would no longer hold for what this looks at`},
-		{upstream, in("left", `{"patternProperties":{"a":true}}`), `/properties/left/patternProperties: the upstream has unevaluatedProperties, which would no longer hold for what this looks at`},
-		{upstream, in("left", `{"allOf":[{"properties":{"b":{}}}]}`), `/properties/left/allOf: the upstream has unevaluatedProperties, which would no longer hold for what this looks at`},
-		{upstream, in("left", `{"dependentSchemas":{"b":{"properties":{"b":{}}}}}`), `/properties/left/dependentSchemas: the upstream has unevaluatedProperties, which would no longer hold for what this looks at`},
-		{upstream, in("left", `{"unevaluatedProperties":{}}`), `/properties/left/unevaluatedProperties: the upstream has one; that this is tighter cannot be shown`},
-		{upstream, in("rest", `{"items":{}}`), `/properties/rest/items: the upstream has unevaluatedItems, which would no longer hold for what this looks at`},
-		{upstream, in("rest", `{"prefixItems":[true]}`), `/properties/rest/prefixItems: the upstream has unevaluatedItems, which would no longer hold for what this looks at`},
-		{upstream, in("rest", `{"contains":true}`), `/properties/rest/contains: the upstream has unevaluatedItems, which would no longer hold for what this looks at`},
-		{`{"unevaluatedItems":false,"prefixItems":[true]}`, `{"items":true}`, `/items: the upstream has unevaluatedItems, which would no longer hold for what this looks at`},
+		{upstream, in("left", `{"additionalProperties":{"type":"string"}}`), `/properties/left/additionalProperties: the server has unevaluatedProperties, which would no longer hold for what this looks at`},
+		{upstream, in("left", `{"patternProperties":{"a":true}}`), `/properties/left/patternProperties: the server has unevaluatedProperties, which would no longer hold for what this looks at`},
+		{upstream, in("left", `{"allOf":[{"properties":{"b":{}}}]}`), `/properties/left/allOf: the server has unevaluatedProperties, which would no longer hold for what this looks at`},
+		{upstream, in("left", `{"dependentSchemas":{"b":{"properties":{"b":{}}}}}`), `/properties/left/dependentSchemas: the server has unevaluatedProperties, which would no longer hold for what this looks at`},
+		{upstream, in("left", `{"unevaluatedProperties":{}}`), `/properties/left/unevaluatedProperties: the server has one; that this is tighter cannot be shown`},
+		{upstream, in("rest", `{"items":{}}`), `/properties/rest/items: the server has unevaluatedItems, which would no longer hold for what this looks at`},
+		{upstream, in("rest", `{"prefixItems":[true]}`), `/properties/rest/prefixItems: the server has unevaluatedItems, which would no longer hold for what this looks at`},
+		{upstream, in("rest", `{"contains":true}`), `/properties/rest/contains: the server has unevaluatedItems, which would no longer hold for what this looks at`},
+		{`{"unevaluatedItems":false,"prefixItems":[true]}`, `{"items":true}`, `/items: the server has unevaluatedItems, which would no longer hold for what this looks at`},
 
 		{upstream, in("rest", `{"minContains":2}`), `/properties/rest/minContains: says nothing without contains beside it`},
 		{upstream, `{"then":false}`, `/then: says nothing without if beside it`},
-		{upstream, in("never", `{"title":"x"}`), `/properties/never: the upstream allows nothing here`},
-		{upstream, in("ref", `{"title":"x"}`), `/properties/ref: the upstream allows nothing here`},
-		{upstream, in("gone", `{"title":"x"}`), `/properties/gone: the upstream allows nothing here`},
+		{upstream, in("never", `{"title":"x"}`), `/properties/never: the server allows nothing here`},
+		{upstream, in("ref", `{"title":"x"}`), `/properties/ref: the server allows nothing here`},
+		{upstream, in("gone", `{"title":"x"}`), `/properties/gone: the server allows nothing here`},
 
 		{upstream, `{"$ref":"#"}`, `/$ref: the reference "#" leads back to itself without a step into the data`},
 		{upstream, in("path", `{"not":{"items":{"$ref":"#"}}}`), `/properties/path/not/items/$ref: has no place in keywords that tighten a schema`},
@@ -196,7 +198,7 @@ func TestTightenRefuses(t *testing.T) {
 		{upstream, `{"$defs":{}}`, `/$defs: has no place in keywords that tighten a schema`},
 		{upstream, `{"definitions":{}}`, `/definitions: has no place in keywords that tighten a schema`},
 		{upstream, in("path", `{"$anchor":"a"}`), `/properties/path/$anchor: has no place in keywords that tighten a schema`},
-		{upstream, `{"$schema":"https://json-schema.org/draft/2020-12/schema"}`, `/$schema: the dialect is the upstream's`},
+		{upstream, `{"$schema":"https://json-schema.org/draft/2020-12/schema"}`, `/$schema: the dialect is the server's`},
 		{`{` + stated2019 + `}`, `{"$recursiveAnchor":true}`, `/$recursiveAnchor: has no place in keywords that tighten a schema`},
 
 		{upstream, `{"maxlength":5}`, `/maxlength: the keyword "maxlength" is not known here`},
@@ -208,14 +210,14 @@ func TestTightenRefuses(t *testing.T) {
 		{upstream, `{"title":"a","title":"b"}`, `/title: duplicate key (byte 13)`},
 		{upstream, ``, `no JSON document (byte 0)`},
 
-		{`{"$ref":"urn:x#/$defs/a","$defs":{"b":{"$id":"urn:x","$defs":{"a":{}}}}}`, `{"title":"x"}`, `where the upstream's reference leads cannot be shown`},
-		{`{"$ref":"#a","$defs":{"b":{"$anchor":"a"}}}`, `{"title":"x"}`, `where the upstream's reference leads cannot be shown`},
-		{`{"items":{"$ref":"#/$defs/a"},"$defs":{"a":{"$anchor":"x","minLength":1}}}`, `{"items":{"title":"x"}}`, `/items: where the upstream's reference leads cannot be shown`},
-		{`{"$id":"http://a.test/","items":{"$ref":"http://a.test/#/$defs/b"},"$defs":{"b":{}}}`, `{"items":{"title":"x"}}`, `/items: where the upstream's reference leads cannot be shown`},
-		{`{"$defs":{"a":{"$anchor":"a"}},"properties":{"a":{"type":"string"},"b":{"$ref":"#/properties/a"}}}`, in("a", `{"maxLength":1}`), `that the upstream's reference at /properties/b/$ref keeps its meaning cannot be shown`},
-		{`{` + stated2019 + `,"properties":{"a":{"$recursiveRef":"#"}}}`, `{"minProperties":1}`, `that the upstream's reference at /properties/a/$recursiveRef keeps its meaning cannot be shown`},
-		{`{"$defs":{"a":{"properties":{"a":{}}}},"items":{"$ref":"#/$defs/a","unevaluatedProperties":false}}`, `{"items":{"minProperties":1}}`, `/items: what unevaluatedProperties sees through the upstream's reference cannot be shown`},
-		{`{"$defs":{"a":{"unevaluatedProperties":false}},"items":{"$ref":"#/$defs/a","properties":{"a":{}}}}`, `{"items":{"minProperties":1}}`, `/items: what unevaluatedProperties sees through the upstream's reference cannot be shown`},
+		{`{"$ref":"urn:x#/$defs/a","$defs":{"b":{"$id":"urn:x","$defs":{"a":{}}}}}`, `{"title":"x"}`, `where the server's reference leads cannot be shown`},
+		{`{"$ref":"#a","$defs":{"b":{"$anchor":"a"}}}`, `{"title":"x"}`, `where the server's reference leads cannot be shown`},
+		{`{"items":{"$ref":"#/$defs/a"},"$defs":{"a":{"$anchor":"x","minLength":1}}}`, `{"items":{"title":"x"}}`, `/items: where the server's reference leads cannot be shown`},
+		{`{"$id":"http://a.test/","items":{"$ref":"http://a.test/#/$defs/b"},"$defs":{"b":{}}}`, `{"items":{"title":"x"}}`, `/items: where the server's reference leads cannot be shown`},
+		{`{"$defs":{"a":{"$anchor":"a"}},"properties":{"a":{"type":"string"},"b":{"$ref":"#/properties/a"}}}`, in("a", `{"maxLength":1}`), `that the server's reference at /properties/b/$ref keeps its meaning cannot be shown`},
+		{`{` + stated2019 + `,"properties":{"a":{"$recursiveRef":"#"}}}`, `{"minProperties":1}`, `that the server's reference at /properties/a/$recursiveRef keeps its meaning cannot be shown`},
+		{`{"$defs":{"a":{"properties":{"a":{}}}},"items":{"$ref":"#/$defs/a","unevaluatedProperties":false}}`, `{"items":{"minProperties":1}}`, `/items: what unevaluatedProperties sees through the server's reference cannot be shown`},
+		{`{"$defs":{"a":{"unevaluatedProperties":false}},"items":{"$ref":"#/$defs/a","properties":{"a":{}}}}`, `{"items":{"minProperties":1}}`, `/items: what unevaluatedProperties sees through the server's reference cannot be shown`},
 		{nested(61, `{"items":`, `{"not":{"const":1}}`, `}`), nested(61, `{"items":`, `{"not":{"not":{}}}`, `}`), `with these keywords the schema cannot be checked: ` + repeat("/items", 61) + `/allOf/0/not: nested deeper than 64 levels (byte 584)`},
 	} {
 		t.Run(cut(c.with), func(t *testing.T) {
@@ -252,22 +254,24 @@ func TestTightenTellsWhoseFault(t *testing.T) {
 	}
 }
 
+// each joins texts of which each holds its number, and the next.
+func each(n int, format string) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = strings.NewReplacer("%d", strconv.Itoa(i), "%e", strconv.Itoa(i+1)).Replace(format)
+	}
+	return strings.Join(all, ",")
+}
+
 // TestTightenIsBounded holds that no schema makes this take long or grow without
 // a bound.
 func TestTightenIsBounded(t *testing.T) {
-	each := func(n int, format string) string {
-		all := make([]string, n)
-		for i := range all {
-			all[i] = strings.NewReplacer("%d", strconv.Itoa(i), "%e", strconv.Itoa(i+1)).Replace(format)
-		}
-		return strings.Join(all, ",")
-	}
 	const tooLong = "with these keywords the schema cannot be checked: the document is longer than 1048576 bytes"
 	for name, c := range map[string]struct{ upstream, with, want string }{
 		"large copies": {`{"properties":{` + each(500, `"p%d":{"$ref":"#/$defs/large"}`) + `},"$defs":{"large":{"title":"` + repeat("x", 900_000) + `"}}}`,
 			`{"properties":{` + each(500, `"p%d":{"minLength":1}`) + `}}`, tooLong},
 		"a long way of references": {`{"properties":{` + each(4000, `"p%d":{"$ref":"#/properties/p%e"}`) + `,"p4000":{}}}`,
-			`{"properties":{` + each(4000, `"p%d":{"minLength":1}`) + `}}`, "/properties/p0: where the upstream's reference leads cannot be shown"},
+			`{"properties":{` + each(4000, `"p%d":{"minLength":1}`) + `}}`, "/properties/p0: where the server's reference leads cannot be shown"},
 		"a way of references within reach": {`{"items":{"$ref":"#/$defs/p1"},"$defs":{` + each(100, `"p%d":{"$ref":"#/$defs/p%e"}`) + `,"p100":{}}}`, `{"items":{"minLength":1}}`, ""},
 		"references to each": {`{"properties":{` + each(1500, `"p%d":{"$ref":"#/properties/q%d"},"q%d":{}`) + `}}`,
 			`{"properties":{` + each(1500, `"p%d":{"minLength":1},"q%d":{"minLength":2}`) + `}}`, ""},

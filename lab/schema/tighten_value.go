@@ -17,7 +17,7 @@ func (s *spot) types(value *ordered) error {
 	if own := s.kinds(); own != nil {
 		for _, name := range typeNamesOf(value) {
 			if !slices.Contains(own, name) && !(name == "integer" && slices.Contains(own, "number")) {
-				return s.fault([]string{"type"}, "%q is not what the upstream has: %s", name, either(own))
+				return s.fault([]string{"type"}, "%q is not what the server has: %s", name, either(own))
 			}
 		}
 	}
@@ -49,16 +49,16 @@ func typeNamesOf(value *ordered) []string {
 func (s *spot) admits(value *ordered, tokens ...string) error {
 	text := canonical(value.value())
 	if s.has("const") && !s.under.get("const").equal(value) {
-		return s.fault(tokens, "%s is not the upstream's const", cut(text))
+		return s.fault(tokens, "%s is not the server's const", cut(text))
 	}
 	if own := s.under.get("enum"); own != nil && s.choices == nil {
 		s.choices = set(own)
 	}
 	if s.choices != nil && !s.choices[text] {
-		return s.fault(tokens, "%s is not in the upstream's enum", cut(text))
+		return s.fault(tokens, "%s is not in the server's enum", cut(text))
 	}
 	if own := s.kinds(); own != nil && !slices.ContainsFunc(own, func(name string) bool { return isOf(value.value(), name) }) {
-		return s.fault(tokens, "%s is not of the upstream's type: %s", cut(text), either(own))
+		return s.fault(tokens, "%s is not of the server's type: %s", cut(text), either(own))
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (s *spot) bound(name string, value *ordered) error {
 		// Equal bounds are as tight, unless only the upstream's excludes them.
 		strict := strings.HasPrefix(other, "exclusive") && !exclusive
 		if c := exact(value).Cmp(exact(own)) * sign; c < 0 || c == 0 && strict {
-			return s.fault([]string{name}, "%s is looser than the upstream's %s, %s", cut(string(value.text)), other, cut(string(own.text)))
+			return s.fault([]string{name}, "%s is looser than the server's %s, %s", cut(string(value.text)), other, cut(string(own.text)))
 		}
 	}
 	s.out = s.out.with(name, value)
@@ -122,7 +122,7 @@ func (s *spot) bound04(name string, value *ordered) error {
 	if own != nil {
 		c := exact(value).Cmp(exact(own)) * bounds[name]
 		if c < 0 || c == 0 && s.under.get(flag).is("true") && !strict.is("true") {
-			return s.fault([]string{name}, "%s is looser than the upstream's", cut(string(value.text)))
+			return s.fault([]string{name}, "%s is looser than the server's", cut(string(value.text)))
 		}
 	}
 	s.out = s.out.with(name, value)

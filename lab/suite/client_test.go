@@ -78,7 +78,7 @@ func TestClientConfigFaults(t *testing.T) {
 		{"no servers", `{"mcpServers": {}}`, "a", "1:16: mcpServers: names no server"},
 		{"null servers", `{"mcpServers": null}`, "a", "1:1: mcpServers: must be a mapping, not null"},
 		{"another file", `{"servers": {}}`, "a", "1:1: mcpServers: missing"},
-		{"a list", `[]`, "a", "1:1: file: must be a mapping, not a list"},
+		{"a list", `[]`, "a", "1:1: must be a mapping, not a list"},
 		{"a list of servers", `{"mcpServers": [1]}`, "a", "1:16: mcpServers: must be a mapping, not a list"},
 		{"twice", `{"mcpServers": {"a": {}, "a": {}}}`, "a", "1:26: mcpServers.a: duplicate key, first in line 1"},
 		{"sse", of(`{"url": "http://s3cr3t", "type": "sse", "command": "a"}`), "a", "2:34: mcpServers.a.type: the old transport sse is not spoken; most servers that have it also speak streamable-http, often at /mcp"},
@@ -96,9 +96,9 @@ func TestClientConfigFaults(t *testing.T) {
 			"2:32: mcpServers.a.args[1]: must be a string, not a number; put it in quotes\n2:49: mcpServers.a.env.A: must be a string, not a number; put it in quotes"},
 		{"variable", of(`{"command": "a", "env": {"A": "${ABSENT}${env:X}"}}`), "a",
 			"2:31: mcpServers.a.env.A: the environment has no ABSENT; ${ABSENT:-default} would give it a default\n2:31: mcpServers.a.env.A: a variable is written ${NAME} or ${NAME:-default}; $${ writes ${ as it is"},
-		{"comments", "{\n// a comment\n\"mcpServers\": {}}", "a", "2:1: file: is not JSON: invalid character '/' at start of value"},
+		{"comments", "{\n// a comment\n\"mcpServers\": {}}", "a", "2:1: is not JSON: invalid character '/' at start of value"},
 		{"place behind escapes", of(`{"env": {"A": "\n\n\n"}, "command": 1}`), "a", "2:37: mcpServers.a.command: must be a string, not a number"},
-		{"half a character", of(`{"command": "\ud83ds3cr3t"}`), "a", "2:14: file: is not JSON: invalid surrogate pair in string"},
+		{"half a character", of(`{"command": "\ud83ds3cr3t"}`), "a", "2:14: is not JSON: invalid surrogate pair in string"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -61,7 +61,7 @@ var effectFields = table[[]Effect]{
 	yamlfile.Optional(SQLite{}.Kind(), func(r *reader, p place, all *[]Effect) { *all = append(*all, SQLite{r.Path(p)}) }),
 	yamlfile.Optional(Call{}.Kind(), func(r *reader, p place, all *[]Effect) {
 		c := Call{Arguments: json.RawMessage("{}")}
-		yamlfile.Object(r, p, callFields, &c)
+		yamlfile.ObjectSuch(r, p, "{tool: list_items}", callFields, &c)
 		*all = append(*all, c)
 	}),
 	yamlfile.Optional(HTTP{}.Kind(), func(r *reader, p place, all *[]Effect) { *all = append(*all, r.http(p)) }),
@@ -98,7 +98,7 @@ func (r *reader) effects(p place) *[]Effect {
 		r.effect(p, all)
 	default:
 		if r.Plain(p) {
-			r.Fault(p, "must be a mapping or a list of mappings, not "+string(p.Kind()))
+			r.Fault(p, "must be a mapping, such as {directory: \"${SANDBOX}\"}, or a list of mappings, not "+string(p.Kind()))
 		}
 	}
 	return all
@@ -109,7 +109,7 @@ func (r *reader) effect(p place, all *[]Effect) {
 		r.Fault(p, "must have one of the keys "+strings.Join(effectFields.Names(), ", "))
 		return
 	}
-	yamlfile.Object(r, p, effectFields, all)
+	yamlfile.ObjectSuch(r, p, `{directory: "${SANDBOX}"}`, effectFields, all)
 }
 
 func (r *reader) directory(p place) Directory {

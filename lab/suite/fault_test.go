@@ -41,33 +41,33 @@ func TestFaults(t *testing.T) {
 	const durations = "must be a duration with its unit, from 1ms to 10m, such as 10s"
 	tests := []struct{ name, text, want string }{
 		// The document.
-		{"empty", "", "1:1: file: is empty"},
-		{"comments", "# nothing\n\n", "1:1: file: is empty"},
-		{"null", "~", "1:1: file: must be a mapping, not null"},
-		{"a list", "- version: 1", "1:1: file: must be a mapping, not a list"},
-		{"a word", "\n  version", "2:3: file: must be a mapping, not a string"},
+		{"empty", "", "1:1: is empty"},
+		{"comments", "# nothing\n\n", "1:1: is empty"},
+		{"null", "~", "1:1: must be a mapping, not null"},
+		{"a list", "- version: 1", "1:1: must be a mapping, not a list"},
+		{"a word", "\n  version", "2:3: must be a mapping, not a string"},
 		{"a nothing", "{}", "1:1: cases: missing\n1:1: surfaces: missing\n1:1: version: missing"},
-		{"two documents", good + "---\nversion: 1\n", "10:1: file: a second document begins; a file holds one"},
-		{"an end and more", good + "...\nversion: 1\n", "10:1: file: is not YAML: did not find expected <document start>"},
-		{"UTF-8", "version: 1\n# \xff", "2:3: file: is not UTF-8"},
-		{"UTF-16", "\xff\xfev\x00", "1:1: file: is not UTF-8"},
-		{"byte-order mark", "version: 1\n\ufeff", "2:1: file: a byte-order mark in the middle"},
-		{"control character", "version: 1\r\n# é\x1b[31m", "2:4: file: the control character U+001B"},
-		{"tab", with(3, "\tbefore: {mcp: {command: [b]}}"), "3:2: file: is not YAML: found character that cannot start any token"},
-		{"indentation", with(5, " baseline: before"), "5:2: file: is not YAML: did not find expected key"},
-		{"open list", with(7, "cases: [cases/*.jsonl"), "7:1: file: is not YAML: did not find expected ',' or ']'"},
-		{"wrong bracket", with(4, "  after: {mcp: {command: [a}}"), "4:3: file: is not YAML: did not find expected ',' or ']'"},
-		{"open quote", with(5, `baseline: "before`), "5:1: file: is not YAML: found unexpected end of stream"},
-		{"no colon", with(2, "surfaces"), "2:1: file: is not YAML: could not find expected ':'"},
-		{"two colons", with(6, "candidate: after: all"), "6:1: file: is not YAML: mapping values are not allowed in this context"},
-		{"broken JSON", "{\n  \"version\": 1,\n  \"cases\": [}\n", "3:13: file: is not JSON: invalid character '}' at start of value"},
-		{"cut JSON", "{\n  \"version\": 1", "2:15: file: is not JSON: the document ends too early"},
-		{"broken flow", "{version: 1,\n  cases: [}\n", "1:1: file: is not YAML: did not find expected node content"},
-		{"DEL", "version: 1\n# \x7f", "2:3: file: the control character U+007F"},
-		{"C1", "version: 1\n# \u009b", "2:3: file: the control character U+009B"},
-		{"directive", "%YAML 3.0\n---\n" + good, "1:1: file: is not YAML: found incompatible YAML document"},
-		{"deep", strings.Repeat("[", 20_000), "1:1: file: is not YAML: exceeded max depth of 10000"},
-		{"missing anchor", with(7, "cases: [*s3cr3t]"), "7:1: file: is not YAML: an alias (*) of an anchor that is not there; a string that begins with * is put in quotes"},
+		{"two documents", good + "---\nversion: 1\n", "10:1: a second document begins; a file holds one"},
+		{"an end and more", good + "...\nversion: 1\n", "10:1: is not YAML: did not find expected <document start>"},
+		{"UTF-8", "version: 1\n# \xff", "2:3: is not UTF-8"},
+		{"UTF-16", "\xff\xfev\x00", "1:1: is not UTF-8"},
+		{"byte-order mark", "version: 1\n\ufeff", "2:1: a byte-order mark in the middle"},
+		{"control character", "version: 1\r\n# é\x1b[31m", "2:4: the control character U+001B"},
+		{"tab", with(3, "\tbefore: {mcp: {command: [b]}}"), "3:2: is not YAML: found character that cannot start any token"},
+		{"indentation", with(5, " baseline: before"), "5:2: is not YAML: did not find expected key"},
+		{"open list", with(7, "cases: [cases/*.jsonl"), "7:1: is not YAML: did not find expected ',' or ']'"},
+		{"wrong bracket", with(4, "  after: {mcp: {command: [a}}"), "4:3: is not YAML: did not find expected ',' or ']'"},
+		{"open quote", with(5, `baseline: "before`), "5:1: is not YAML: found unexpected end of stream"},
+		{"no colon", with(2, "surfaces"), "2:1: is not YAML: could not find expected ':'"},
+		{"two colons", with(6, "candidate: after: all"), "6:1: is not YAML: mapping values are not allowed in this context"},
+		{"broken JSON", "{\n  \"version\": 1,\n  \"cases\": [}\n", "3:13: is not JSON: invalid character '}' at start of value"},
+		{"cut JSON", "{\n  \"version\": 1", "2:15: is not JSON: the document ends too early"},
+		{"broken flow", "{version: 1,\n  cases: [}\n", "1:1: is not YAML: did not find expected node content"},
+		{"DEL", "version: 1\n# \x7f", "2:3: the control character U+007F"},
+		{"C1", "version: 1\n# \u009b", "2:3: the control character U+009B"},
+		{"directive", "%YAML 3.0\n---\n" + good, "1:1: is not YAML: found incompatible YAML document"},
+		{"deep", strings.Repeat("[", 20_000), "1:1: is not YAML: exceeded max depth of 10000"},
+		{"missing anchor", with(7, "cases: [*s3cr3t]"), "7:1: is not YAML: an alias (*) of an anchor that is not there; a string that begins with * is put in quotes"},
 
 		// What YAML can do beyond values.
 		{"alias", with(7, "cases: [&one cases/a.jsonl, *one]"),
@@ -76,7 +76,7 @@ func TestFaults(t *testing.T) {
 		{"alias for a surface", with(3, "  before: &b {mcp: {command: [b]}}\n  later: *b"),
 			"3:11: surfaces.before: an anchor (&) is not read; leave it out\n4:10: surfaces.later: an alias (*) is not read; write the value out"},
 		{"alias in itself", effects("&e [*e]"), "8:10: effects: an anchor (&) is not read; leave it out"},
-		{"anchored key", with(5, "&k baseline: before"), "1:1: baseline: missing: with more than one surface, both baseline and candidate are named\n5:1: file: an anchor (&) is not read; leave it out"},
+		{"anchored key", with(5, "&k baseline: before"), "1:1: baseline: missing: with more than one surface, both baseline and candidate are named\n5:1: an anchor (&) is not read; leave it out"},
 		{"merge key", with(3, "  before: {<<: {mcp: {command: [b]}}}"), "3:12: surfaces.before: a merge key (<<) is not read; write the keys out"},
 		{"tag", with(5, "baseline: !!str before"), "5:11: baseline: a tag (!) is not read; leave it out"},
 		{"own tag", with(3, "  before: !secret {mcp: {command: [b]}}"), "3:11: surfaces.before: a tag (!) is not read; leave it out"},
@@ -104,11 +104,11 @@ func TestFaults(t *testing.T) {
 		{"no surfaces", "version: 1\nsurfaces: {}\ncases: [cases/*.jsonl]\neffects: []\n", "2:11: surfaces: must name at least one surface"},
 		{"null surfaces", "version: 1\nsurfaces:\ncases: [cases/*.jsonl]\neffects: []\n", "2:10: surfaces: must be a mapping, not null"},
 		{"list of surfaces", "version: 1\nsurfaces: [{mcp: {command: [b]}}]\ncases: [cases/*.jsonl]\neffects: []\n", "2:11: surfaces: must be a mapping, not a list"},
-		{"null surface", with(3, "  before:"), "3:10: surfaces.before: must be a mapping, not null"},
+		{"null surface", with(3, "  before:"), "3:10: surfaces.before: must be a mapping, such as {mcp: {command: [npx, -y, a-server]}}, not null"},
 		{"no server", with(3, "  before: {}"), "3:11: surfaces.before.mcp: missing; in its place, a contract may stand over the server of another surface"},
 
 		// Contracts, and surfaces over others.
-		{"contract of nothing", surface("{contract: lab.yaml}"), "3:11: surfaces.before.mcp: missing; in its place"},
+		{"contract of nothing", surface("{contract: lab.yaml}"), "3:11: surfaces.before.mcp: missing; a contract stands over mcp, or over surface: NAME"},
 		{"contract that is not there", surface("{mcp: {command: [b]}, contract: gone.yaml}"), "3:43: surfaces.before.contract: cannot be read as a file: no such file or directory"},
 		{"contract that is a folder", surface("{mcp: {command: [b]}, contract: files}"), "3:43: surfaces.before.contract: is a folder, not a file"},
 		{"contract without a name", surface("{mcp: {command: [b]}, contract: ''}"), "3:43: surfaces.before.contract: must be a path, not an empty string"},
@@ -218,17 +218,17 @@ func TestFaults(t *testing.T) {
 		{"seed is a file", with(8, "effects: []\nsandbox: {seed: files/note.txt}"), "9:17: sandbox.seed: is not a folder"},
 		{"empty seed", with(8, "effects: []\nsandbox: {seed: ''}"), "9:17: sandbox.seed: must be a folder, not an empty string"},
 		{"seed in the sandbox", with(8, "effects: []\nsandbox: {seed: '${SANDBOX}'}"), "9:17: sandbox.seed: ${SANDBOX} is not known here, but in command, env, call arguments and the paths of effects"},
-		{"sandbox is a string", with(8, "effects: []\nsandbox: files"), "9:10: sandbox: must be a mapping, not a string"},
-		{"null sandbox", with(8, "effects: []\nsandbox:"), "9:9: sandbox: must be a mapping, not null"},
+		{"sandbox is a string", with(8, "effects: []\nsandbox: files"), "9:10: sandbox: must be a mapping, such as {seed: a-folder}, not a string"},
+		{"null sandbox", with(8, "effects: []\nsandbox:"), "9:9: sandbox: must be a mapping, such as {seed: a-folder}, not null"},
 		{"sandbox of a surface", with(3, "  before: {mcp: {command: [b]}, sandbox: {seeds: files}}"), "3:43: surfaces.before.sandbox.seeds: unknown key; did you mean \"seed\"?"},
 
 		// Effects.
 		{"no effects", with(8, ""), "3:11: surfaces.before.effects: missing, here and for the whole suite: it says how side effects are counted, and [] counts none\n" +
 			"4:10: surfaces.after.effects: missing, here and for the whole suite: it says how side effects are counted, and [] counts none"},
-		{"no effects of what is no surface", strings.Replace(with(8, ""), "{mcp: {command: [b]}}", "[]", 1), "3:11: surfaces.before: must be a mapping, not a list\n" +
+		{"no effects of what is no surface", strings.Replace(with(8, ""), "{mcp: {command: [b]}}", "[]", 1), "3:11: surfaces.before: must be a mapping, such as {mcp: {command: [npx, -y, a-server]}}, not a list\n" +
 			"4:10: surfaces.after.effects: missing"},
-		{"null effects", effects(""), "8:9: effects: must be a mapping or a list of mappings, not null"},
-		{"effects of a flag", effects("dir:files"), "8:10: effects: must be a mapping or a list of mappings, not a string"},
+		{"null effects", effects(""), `8:9: effects: must be a mapping, such as {directory: "${SANDBOX}"}, or a list of mappings, not null`},
+		{"effects of a flag", effects("dir:files"), `8:10: effects: must be a mapping, such as {directory: "${SANDBOX}"}, or a list of mappings, not a string`},
 		{"empty effect", effects("[{}]"), "8:11: effects[0]: must have one of the keys directory, sqlite, call, http, command"},
 		{"unknown effect", effects("{directories: x}"), "8:11: effects.directories: unknown key; the keys are call, command, directory, http, sqlite"},
 		{"near effect", effects("[{sqlit: x}]"), "8:12: effects[0].sqlit: unknown key; did you mean \"sqlite\"?"},
@@ -244,7 +244,7 @@ func TestFaults(t *testing.T) {
 		{"sandbox and more", effects("{sqlite: '${SANDBOX}x'}"), "8:19: effects.sqlite: ${SANDBOX} may only be the first folder of a path"},
 		{"sandbox twice", effects("{sqlite: '${SANDBOX}/${SANDBOX}'}"), "8:19: effects.sqlite: ${SANDBOX} may only be the first folder of a path"},
 		{"no tool", effects("{call: {}}"), "8:17: effects.call.tool: missing"},
-		{"call by name", effects("{call: read_graph}"), "8:17: effects.call: must be a mapping, not a string"},
+		{"call by name", effects("{call: read_graph}"), "8:17: effects.call: must be a mapping, such as {tool: list_items}, not a string"},
 		{"server of a call", effects("{call: {tool: a, server: {command: [], url: 'http://a'}}}"), "8:45: effects.call.server.command: must name a program\n8:54: effects.call.server.url: may not stand beside command"},
 		{"arguments", effects("{call: {tool: a, arguments: [1]}}"), "8:38: effects.call.arguments: must be a mapping, not a list"},
 		{"argument keys", effects("{call: {tool: a, arguments: {1: a, b: {'${SANDBOX}': 1, c: 1, c: 2}}}}"),
@@ -333,7 +333,7 @@ func TestBounds(t *testing.T) {
 	if _, faults := read(t, good+"#"+strings.Repeat("x", yamlfile.MaxFile-len(good)-1)); faults != "" {
 		t.Error(faults)
 	}
-	if _, faults := read(t, good+"#"+strings.Repeat("x", yamlfile.MaxFile-len(good))); faults != "lab.yaml:1:1: file: is longer than 1 MiB" {
+	if _, faults := read(t, good+"#"+strings.Repeat("x", yamlfile.MaxFile-len(good))); faults != "lab.yaml:1:1: is longer than 1 MiB" {
 		t.Error(faults)
 	}
 
@@ -358,7 +358,7 @@ func TestBounds(t *testing.T) {
 	}
 
 	// An early mistake is found without reading what comes after it.
-	if _, faults := read(t, "a: 1\nb: 1\n c: 1\n"+strings.Repeat("d: 1\n", 30_000)); !strings.HasPrefix(faults, "lab.yaml:3:2: file: is not YAML: ") {
+	if _, faults := read(t, "a: 1\nb: 1\n c: 1\n"+strings.Repeat("d: 1\n", 30_000)); !strings.HasPrefix(faults, "lab.yaml:3:2: is not YAML: ") {
 		t.Error(faults)
 	}
 

@@ -25,7 +25,7 @@ var serverFields = table[Server]{
 
 func (r *reader) server(p place) Server {
 	var s Server
-	if seen, ok := yamlfile.Object(r, p, serverFields, &s); ok {
+	if seen, ok := yamlfile.ObjectSuch(r, p, "{command: [npx, -y, a-server]}", serverFields, &s); ok {
 		r.reached(p, seen)
 	}
 	return s

@@ -67,7 +67,7 @@ func (r *reader) surfaces(p place) (surfaces []writtenSurface, all bool) {
 		}
 		s := writtenSurface{at: m.Value}
 		s.Name = m.Name
-		if s.given, ok = yamlfile.Object(r, m.Value, surfaceFields, &s); ok {
+		if s.given, ok = yamlfile.ObjectSuch(r, m.Value, "{mcp: {command: [npx, -y, a-server]}}", surfaceFields, &s); ok {
 			r.served(s)
 		} else {
 			s.own.effects = new([]Effect) // one fault is enough
@@ -85,6 +85,8 @@ func (r *reader) served(s writtenSurface) {
 	switch {
 	case mcp && named:
 		r.Fault(over, "may not stand beside mcp")
+	case !mcp && !named && contract && s.at.Whole():
+		r.Fault(s.at.Member("mcp"), "missing; a contract stands over mcp, or over surface: NAME")
 	case !mcp && !named && s.at.Whole():
 		r.Fault(s.at.Member("mcp"), "missing; in its place, a contract may stand over the server of another surface")
 	case named && !contract:
@@ -159,6 +161,6 @@ func (r *reader) base(s writtenSurface, w *written) *writtenSurface {
 
 func (r *reader) sandbox(p place) *Sandbox {
 	s := new(Sandbox)
-	yamlfile.Object(r, p, sandboxFields, s)
+	yamlfile.ObjectSuch(r, p, "{seed: a-folder}", sandboxFields, s)
 	return s
 }

@@ -38,7 +38,30 @@ func diagnose(text []byte, err error) (line, column int, reason string) {
 	}
 	indent := len(lines[found-1]) - len(bytes.TrimLeft(lines[found-1], " \t"))
 	line, column = position(text, begins(found)+indent)
-	return line, column, "is not YAML: " + words(err)
+	told := words(err)
+	return line, column, "is not YAML: " + told + advice(told, lines[found-1][:indent])
+}
+
+// advised are words of the library, and what most often is behind them.
+var advised = []struct{ words, advice string }{
+	{"mapping values are not allowed in this context", "a line is perhaps indented differently from its neighbours, or a string that holds a colon and a space needs quotes"},
+	{"could not find expected ':'", "a space may be missing after a colon"},
+	{"did not find expected key", "a line is perhaps indented differently from its neighbours"},
+	{"did not find expected '-' indicator", "a line is perhaps indented differently from its neighbours"},
+	{"found character that cannot start any token", "a string that begins with such a character is put in quotes"},
+}
+
+// advice is what to look for on a line that begins with this white space.
+func advice(told string, indentation []byte) string {
+	if bytes.IndexByte(indentation, '\t') >= 0 {
+		return "; indent with spaces, not with a tab"
+	}
+	for _, a := range advised {
+		if strings.HasPrefix(told, a.words) {
+			return "; " + a.advice
+		}
+	}
+	return ""
 }
 
 // excerpt is what a reason shows of the text, in which a secret may stand.

@@ -15,16 +15,15 @@ type Fault struct {
 	File   string // as its path was given
 	Line   int    // counted from 1
 	Column int    // counted from 1, in characters
-	Field  string // such as surfaces.before.mcp.command[0]; empty for the whole file
+	Field  string // such as surfaces.before.mcp.command[0]; empty for the whole file, and then not told
 	Reason string
 }
 
 func (f Fault) String() string {
-	field := f.Field
-	if field == "" {
-		field = "file"
+	if f.Field == "" {
+		return fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Reason)
 	}
-	return fmt.Sprintf("%s:%d:%d: %s: %s", f.File, f.Line, f.Column, field, f.Reason)
+	return fmt.Sprintf("%s:%d:%d: %s: %s", f.File, f.Line, f.Column, f.Field, f.Reason)
 }
 
 // Invalid is the error of a file with faults: the first MaxFaults of them, in

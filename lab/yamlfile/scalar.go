@@ -65,19 +65,26 @@ func Choice[T ~string](r *Reader, p Place, words ...T) (T, bool) {
 	if !ok {
 		return "", false
 	}
-	var names []string
 	for _, word := range words {
 		if string(word) == text {
 			return word, true
 		}
-		names = append(names, string(word))
 	}
-	if len(names) == 1 {
-		r.Fault(p, "must be "+names[0])
+	if len(words) == 1 {
+		r.Fault(p, "must be "+string(words[0]))
 	} else {
-		r.Fault(p, "must be one of "+strings.Join(names, ", "))
+		r.Fault(p, "must be one of "+Words(words...))
 	}
 	return "", false
+}
+
+// Words are a few words in a row, as a fault lists them.
+func Words[T ~string](words ...T) string {
+	all := make([]string, len(words))
+	for i, word := range words {
+		all[i] = string(word)
+	}
+	return strings.Join(all, ", ")
 }
 
 // Names reads a list of strings none of which is empty, each of which is what

@@ -1,21 +1,30 @@
 package yamlfile
 
+import "strings"
+
 // Field is one key of a mapping of a format, and how its value is read into the
 // T that the mapping becomes. R is the reader of the room.
 type Field[R Embedding, T any] struct {
 	Name     string
 	Required bool
+	words    string // what it is, for whoever left it out; "" where its name says it
 	read     func(R, Place, *T)
 }
 
 // Required is a key that a mapping must have.
 func Required[R Embedding, T any](name string, read func(R, Place, *T)) Field[R, T] {
-	return Field[R, T]{name, true, read}
+	return Field[R, T]{Name: name, Required: true, read: read}
+}
+
+// Being is the key with words for what it is, which whoever leaves it out is told.
+func (f Field[R, T]) Being(words string) Field[R, T] {
+	f.words = words
+	return f
 }
 
 // Optional is a key that a mapping may have.
 func Optional[R Embedding, T any](name string, read func(R, Place, *T)) Field[R, T] {
-	return Field[R, T]{name, false, read}
+	return Field[R, T]{Name: name, read: read}
 }
 
 // Table holds the keys of a mapping.
@@ -37,6 +46,15 @@ func (t Table[R, T]) Required() map[string]bool {
 		keys[f.Name] = f.Required
 	}
 	return keys
+}
+
+// ObjectSuch is [Object], and shows an example to whoever wrote something else
+// than a mapping.
+func ObjectSuch[R Embedding, T any](room R, p Place, example string, fields Table[R, T], into *T) (map[string]Place, bool) {
+	if !room.reader().expect(p, Mapping, string(Mapping)+", such as "+example) {
+		return nil, false
+	}
+	return Object(room, p, fields, into)
 }
 
 // Object reads a mapping by a table and returns the places of the values that
@@ -68,7 +86,7 @@ next:
 	}
 	for _, f := range fields {
 		if f.Required && !given[f.Name] && p.Whole() {
-			r.Fault(p.Member(f.Name), "missing")
+			r.Fault(p.Member(f.Name), strings.TrimSuffix("missing: "+f.words, ": "))
 		}
 	}
 	return seen, true

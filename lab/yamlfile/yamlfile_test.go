@@ -72,7 +72,7 @@ func document(t *testing.T, text string) (*yamlfile.Reader, yamlfile.Place) {
 }
 
 func TestJSON(t *testing.T) {
-	const sandboxless = "a.yaml:1:1: file: ${SANDBOX} is not known here"
+	const sandboxless = "a.yaml:1:1: ${SANDBOX} is not known here"
 	tests := []struct {
 		text    string
 		sandbox yamlfile.SandboxUse
@@ -86,7 +86,7 @@ func TestJSON(t *testing.T) {
 		{"'${SANDBOX}/x'", false, "", sandboxless},
 		{"{a: 0x10, b: &c 1, b: 2}", false, "", "a.yaml:1:5: a: is not how JSON writes a number; put it in quotes if it is a string\n" +
 			"a.yaml:1:14: b: an anchor (&) is not read; leave it out\na.yaml:1:20: b: duplicate key, first in line 1"},
-		{"1e999", false, "", "a.yaml:1:1: file: cannot be sent as JSON: "},
+		{"1e999", false, "", "a.yaml:1:1: cannot be sent as JSON: "},
 	}
 	for _, tt := range tests {
 		r, p := document(t, tt.text)
@@ -106,7 +106,7 @@ func TestLocate(t *testing.T) {
 	r := &yamlfile.Reader{File: "a.yaml"}
 	var want []string
 	for _, tt := range []struct{ pointer, want string }{
-		{"", "1:1: file"},
+		{"", "1:1"},
 		{"/a", "1:1: a"},
 		{"/a/x~1y", `2:3: a."x/y"`},
 		{"/a/x~1y/0", `2:9: a."x/y"[0]`},
@@ -140,12 +140,12 @@ func TestPaths(t *testing.T) {
 	}
 	tests := []struct{ text, path, existing, faults string }{
 		{"there", dir + "/there", dir + "/there", ""},
-		{"a/../b", dir + "/b", dir + "/b", "x:1:1: file: cannot be read as a file: no such file or directory"},
-		{"/no-such-folder/./b", "/no-such-folder/b", "/no-such-folder/b", "x:1:1: file: cannot be read as a file: no such file or directory"},
-		{".", dir, dir, "x:1:1: file: is a folder, not a file"},
-		{"${SANDBOX}/a/../b", "${SANDBOX}/a/../b", "", "x:1:1: file: ${SANDBOX} is not known here, but in holes"},
-		{"''", "", "", "x:1:1: file: must be a path, not an empty string\nx:1:1: file: must be a path, not an empty string"},
-		{"a/${SANDBOX}", "", "", "x:1:1: file: ${SANDBOX} is not known here, but in holes\nx:1:1: file: ${SANDBOX} may only be the first folder of a path"},
+		{"a/../b", dir + "/b", dir + "/b", "x:1:1: cannot be read as a file: no such file or directory"},
+		{"/no-such-folder/./b", "/no-such-folder/b", "/no-such-folder/b", "x:1:1: cannot be read as a file: no such file or directory"},
+		{".", dir, dir, "x:1:1: is a folder, not a file"},
+		{"${SANDBOX}/a/../b", "${SANDBOX}/a/../b", "", "x:1:1: ${SANDBOX} is not known here, but in holes"},
+		{"''", "", "", "x:1:1: must be a path, not an empty string\nx:1:1: must be a path, not an empty string"},
+		{"a/${SANDBOX}", "", "", "x:1:1: ${SANDBOX} is not known here, but in holes\nx:1:1: ${SANDBOX} may only be the first folder of a path"},
 	}
 	for _, tt := range tests {
 		r := &yamlfile.Reader{File: "x", Folder: dir, SandboxIn: "holes"}

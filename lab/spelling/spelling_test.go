@@ -1,14 +1,16 @@
-package yamlfile
+package spelling_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"agentlab/lab/spelling"
 )
 
 func TestNearest(t *testing.T) {
-	known := []string{"command", "env", "url", "headers", "baseline", "FILES"}
+	known := []string{"command", "env", "url", "headers", "baseline", "FILES", "fines", "side_effect_count", "baseline_calls", "baseline_names"}
 	tests := []struct{ name, want string }{
 		{"command", "command"},
 		{"comand", "command"},
@@ -25,12 +27,18 @@ func TestNearest(t *testing.T) {
 		{"uri", "url"},
 		{"base_line", "baseline"},
 		{"files", "FILES"},
+		{"side_effects", "side_effect_count"},
+		{"side_effect_", "side_effect_count"},
+		{"side_efects", ""},
+		{"side_e", ""},
+		{"baseline_", "baseline"},
+		{"baseline_xy", ""},
 		{"", ""},
 		{strings.Repeat("command", 10), ""},
 	}
 	got, want := map[string]string{}, map[string]string{}
 	for _, tt := range tests {
-		got[tt.name], want[tt.name] = nearest(tt.name, known), tt.want
+		got[tt.name], want[tt.name] = spelling.Nearest(tt.name, known), tt.want
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
