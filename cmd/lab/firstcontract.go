@@ -26,12 +26,14 @@ func (o *initCommand) first(definitions []tool.Definition) (texts [][]byte, err 
 	if o.url == "" {
 		start.Within, start.NamesPath = suite.SandboxVariable, boundary.NamesPath
 	}
-	behind := boundary.Contract{Raw: o.name, Governed: governedName, Caller: tool.Caller{ID: "agent"}, Keys: make(map[string]string)}
+	behind := boundary.Contract{Raw: o.name, Governed: governedName, Caller: tool.Caller{ID: "agent"},
+		Keys: make(map[string]string), Reads: make(map[string]bool)}
 	for _, effect := range contract.Effects() {
 		behind.Caller.Permissions = append(behind.Caller.Permissions, start.Permission(effect))
 	}
 	for _, c := range start.First(definitions) {
 		behind.Keys[c.Tool] = c.Key // none for most reads
+		behind.Reads[c.Tool] = c.Unfit == "" && c.Effect == contract.Read
 	}
 	cases, err := boundary.Cases(definitions, &behind)
 	if err != nil {

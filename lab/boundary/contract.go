@@ -15,6 +15,9 @@ type Contract struct {
 	Caller        tool.Caller // who may call everything
 	// Keys are the arguments that the contract adds to tools, by the tools' names.
 	Keys map[string]string
+	// Reads are the tools that the contract takes for reads, whatever the server says
+	// of them.
+	Reads map[string]bool
 }
 
 // calls are the proposals of both surfaces.
@@ -42,6 +45,9 @@ func (c *Contract) place(l *line) error {
 	l.Caller, l.Approved = &c.Caller, true
 	l.Calls = &calls{raw: c.Raw, governed: c.Governed, proposals: l.Proposals}
 	for _, p := range l.Proposals {
+		if c.Reads[p.Name] {
+			l.Expected.SideEffects = 0
+		}
 		if key := c.Keys[p.Name]; key != "" {
 			arguments, err := jsonvalue.Decode(p.Arguments)
 			if err != nil {

@@ -18,18 +18,22 @@ func TestCasesBehindAContract(t *testing.T) {
 		{Name: "write", InputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)},
 		{Name: "read", InputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)},
 	}, &boundary.Contract{Raw: "server", Governed: "governed", Caller: tool.Caller{ID: "agent", Permissions: []string{"p"}},
-		Keys: map[string]string{"write": "action_id"}})
+		Keys: map[string]string{"write": "action_id"}, Reads: map[string]bool{"read": true}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var lines []string
 	for line := range strings.Lines(string(got)) {
-		if strings.Contains(line, "-missing-n") || strings.Contains(line, `"write-plain"`) {
+		if strings.Contains(line, "-missing-n") || strings.Contains(line, `-plain","intent"`) {
 			lines = append(lines, line)
 		}
 	}
 	const caller = `"caller":{"id":"agent","permissions":["p"]},"approved":true`
 	want := []string{
+		`{"case_id":"read-plain","intent":"Call read as its schema describes it.",` +
+			`"todo":"Say what is right: ok, how many side effects, and what the output must hold.",` + caller +
+			`,"calls":{"governed":[{"name":"read","arguments":{"n":1}}],"server":[{"name":"read","arguments":{"n":1}}]}` +
+			`,"expected":{"ok":true,"side_effect_count":0}}` + "\n",
 		`{"case_id":"read-missing-n","intent":"Refuse a call of read without its required property n.",` + caller +
 			`,"calls":{"governed":[{"name":"read","arguments":{}}],"server":[{"name":"read","arguments":{}}]}` +
 			`,"expected":{"ok":false,"side_effect_count":0,"error_code":"invalid_arguments"}}` + "\n",

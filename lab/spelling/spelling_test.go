@@ -10,7 +10,7 @@ import (
 )
 
 func TestNearest(t *testing.T) {
-	known := []string{"command", "env", "url", "headers", "baseline", "FILES", "fines", "side_effect_count", "baseline_calls", "baseline_names"}
+	known := []string{"command", "env", "url", "headers", "baseline", "FILES", "fines", "side_effect_count", "baseline_calls", "baseline_names", "schedule_earlier", "schedule_later_on"}
 	tests := []struct{ name, want string }{
 		{"command", "command"},
 		{"comand", "command"},
@@ -33,6 +33,8 @@ func TestNearest(t *testing.T) {
 		{"side_e", ""},
 		{"baseline_", "baseline"},
 		{"baseline_xy", ""},
+		{"schedule_", ""}, // as much the one as the other
+		{"schedule_lx", "schedule_later_on"},
 		{"", ""},
 		{strings.Repeat("command", 10), ""},
 	}
