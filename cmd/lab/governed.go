@@ -75,13 +75,12 @@ func (c *contractFile) over(server *sandbox.Surface, notice func(string)) (tool.
 			return nil, unreadable(err)
 		}
 	}
+	tell := each(notice, server.Name())
 	surface, err := governed.Over(server, tools, governed.Settings{
 		Expand: sandbox.Expand,
 		OnFault: func(name string, cause error) {
-			if notice != nil {
-				first, _, _ := strings.Cut(cause.Error(), "\n")
-				notice(fmt.Sprintf("%s: %s: %s", server.Name(), name, first))
-			}
+			first, _, _ := strings.Cut(cause.Error(), "\n")
+			tell(fmt.Sprintf("%s: %s: %s", server.Name(), name, first))
 		},
 	})
 	if err != nil {

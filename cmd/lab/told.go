@@ -25,6 +25,27 @@ func notices(stderr io.Writer) func(string) {
 	}
 }
 
+// maxTold is how many faults of one surface are told.
+const maxTold = 50
+
+// each tells every text once, and no more than a person would read: a server that is
+// out of order is so in every case. A nil notice tells nothing.
+func each(notice func(string), surface string) func(string) {
+	var mu sync.Mutex
+	told := make(map[string]bool)
+	return func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if notice == nil || told[text] || len(told) > maxTold {
+			return
+		}
+		if told[text] = true; len(told) > maxTold {
+			text = surface + ": and more faults, which are not told"
+		}
+		notice(text)
+	}
+}
+
 // tellStarts says on stderr how long servers took to start, which no report may
 // hold.
 func tellStarts(stderr io.Writer, servers []*sandbox.Surface) {
