@@ -74,21 +74,18 @@ func (c *contractFile) over(server *sandbox.Surface, notice func(string)) (tool.
 		if tools, err = c.Lay(definitions); err != nil {
 			return nil, unreadable(err)
 		}
-	}
-	reads := make(map[string]bool)
-	for _, t := range tools {
-		reads[t.Contract.Name] = !t.Contract.Effect.Changes()
-	}
-	if server.Down() == nil {
+		reads := make(map[string]bool)
+		for _, t := range tools {
+			reads[t.Contract.Name] = !t.Contract.Effect.Changes()
+		}
 		server.Reviewed(reads)
 	}
+	tell := each(notice, server.Name())
 	surface, err := governed.Over(server, tools, governed.Settings{
 		Expand: sandbox.Expand,
 		OnFault: func(name string, cause error) {
-			if notice != nil {
-				first, _, _ := strings.Cut(cause.Error(), "\n")
-				notice(fmt.Sprintf("%s: %s: %s", server.Name(), name, first))
-			}
+			first, _, _ := strings.Cut(cause.Error(), "\n")
+			tell(fmt.Sprintf("%s: %s: %s", server.Name(), name, first))
 		},
 	})
 	if err != nil {

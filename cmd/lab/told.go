@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agentlab/lab/eval"
+	"agentlab/lab/governed"
 	"agentlab/lab/report"
 	"agentlab/lab/sandbox"
 	"agentlab/lab/tool"
@@ -22,6 +23,27 @@ func notices(stderr io.Writer) func(string) {
 		mu.Lock()
 		defer mu.Unlock()
 		fmt.Fprintln(stderr, "lab: "+report.Visible(text))
+	}
+}
+
+// maxTold is how many faults of one surface are told.
+const maxTold = 50
+
+// each tells every text once, and no more than a person would read: a server that is
+// out of order is so in every case. A nil notice tells nothing.
+func each(notice func(string), surface string) func(string) {
+	var mu sync.Mutex
+	told := make(map[string]bool)
+	return func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if notice == nil || told[text] || len(told) > maxTold {
+			return
+		}
+		if told[text] = true; len(told) > maxTold {
+			text = surface + ": and more faults, which are not told"
+		}
+		notice(text)
 	}
 }
 
@@ -43,10 +65,15 @@ func tellStarts(stderr io.Writer, servers []*sandbox.Surface) {
 }
 
 // tellRemarks says on stderr what a person should doubt.
-func tellRemarks(stderr io.Writer, servers []*sandbox.Surface, c *eval.Comparison) {
+func tellRemarks(stderr io.Writer, servers []*sandbox.Surface, plan eval.Plan, c *eval.Comparison) {
 	var remarks []string
 	for _, s := range servers {
 		remarks = append(remarks, s.Remarks()...)
+	}
+	for _, s := range []tool.Surface{plan.Baseline, plan.Candidate} {
+		if behind, ok := s.(*governed.Surface); ok {
+			remarks = append(remarks, behind.Remarks()...)
+		}
 	}
 	for _, s := range c.Summaries() {
 		if o := s.Operations; s.Governed && o.Calls > 0 && o.Successes == 0 {

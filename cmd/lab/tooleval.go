@@ -176,7 +176,7 @@ func (o *toolEval) run(cmd *cobra.Command) (err error) {
 	}
 	if !o.quiet {
 		tellStarts(stderr, servers)
-		tellRemarks(stderr, servers, comparison)
+		tellRemarks(stderr, servers, plan, comparison)
 		if o.foreign.implicit {
 			fmt.Fprintf(stderr, "replayed the built-in demo, as there is no %s here; lab init writes one for a server of your own\n", suite.DefaultFile)
 		}

@@ -3,12 +3,14 @@ package sandbox
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"sync"
 
 	"agentlab/lab/mcp"
 	"agentlab/lab/pin"
 	"agentlab/lab/suite"
+	"agentlab/lab/tool"
 )
 
 // bench is a folder and the server that works in it.
@@ -185,8 +187,13 @@ func (s *Surface) compare(ctx context.Context, client *mcp.Client) {
 		return
 	}
 	definitions, err := client.Tools(ctx)
-	if err != nil {
-		return // a connection that is lost is told by the session
+	var silent *tool.Unavailable
+	switch {
+	case errors.As(err, &silent):
+		s.notice(s.spec.Name+": a later start of the server does not list its tools: ", silent.Reason)
+		return
+	case err != nil:
+		return
 	}
 	var other []string
 	for _, change := range pin.Of(s.definitions).Changes(definitions) {
