@@ -26,16 +26,18 @@ type place struct {
 // Watch looks twice at every place, and calls unsteady what differs. See
 // [WatchFor] for what changes slowly.
 func Watch(ctx context.Context, probes ...Probe) (*Watcher, error) {
-	return WatchFor(ctx, 0, probes...)
+	return WatchFor(ctx, 0, 1, probes...)
 }
 
-// WatchFor is [Watch] with a pause between the two looks. A clock that tells
-// seconds is found for certain only with more than one of them.
+// WatchFor is [Watch] with a pause between the first look and the last, and as many
+// looks after the first as are wanted, spread over it. A clock that tells seconds is
+// found for certain only with a pause of more than one of them; a file that is
+// emptied and written anew all the time may be met empty by two looks alone.
 //
 // An entry that differs is unsteady alone; where an entry of a collection (an
 // item of a JSON array, a row of a table) comes or goes, all of the collection
 // is, since the next one will have another name.
-func WatchFor(ctx context.Context, pause time.Duration, probes ...Probe) (*Watcher, error) {
+func WatchFor(ctx context.Context, pause time.Duration, looks int, probes ...Probe) (*Watcher, error) {
 	w := &Watcher{places: make([]place, 0, len(probes))}
 	count := make(map[string]int)
 	for _, p := range probes {
@@ -52,20 +54,30 @@ func WatchFor(ctx context.Context, pause time.Duration, probes ...Probe) (*Watch
 		}
 		w.places = append(w.places, at)
 	}
-	if pause > 0 {
-		timer := time.NewTimer(pause)
-		defer timer.Stop()
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-timer.C:
+	for range looks {
+		if pause > 0 {
+			timer := time.NewTimer(pause / time.Duration(looks))
+			select {
+			case <-ctx.Done():
+				timer.Stop()
+				return nil, ctx.Err()
+			case <-timer.C:
+			}
+		}
+		if err := w.lookAgain(ctx); err != nil {
+			return nil, err
 		}
 	}
+	return w, nil
+}
+
+// lookAgain takes for unsteady what differs, as nobody has called meanwhile.
+func (w *Watcher) lookAgain(ctx context.Context) error {
 	for i := range w.places {
 		at := &w.places[i]
 		again, err := at.probe.Look(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, effect := range Diff(at.last, again) {
 			entry, still := again[effect.Resource]
@@ -80,7 +92,7 @@ func WatchFor(ctx context.Context, pause time.Duration, probes ...Probe) (*Watch
 		}
 		at.last = again
 	}
-	return w, nil
+	return nil
 }
 
 // Unsteady names what changed although nobody called, sorted. A collection is

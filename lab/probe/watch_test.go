@@ -100,7 +100,7 @@ func TestObserveAfterAnError(t *testing.T) {
 func TestWatchEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := JSON("state", func(context.Context) ([]byte, error) { cancel(); return []byte(`1`), nil })
-	if w, err := WatchFor(ctx, time.Hour, p); w != nil || !errors.Is(err, context.Canceled) {
+	if w, err := WatchFor(ctx, time.Hour, 1, p); w != nil || !errors.Is(err, context.Canceled) {
 		t.Error(w, err)
 	}
 	if w, err := Watch(t.Context(), texts("state", `1`, `x`)); w != nil || err == nil {
@@ -108,5 +108,29 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 	}
 	if w, err := Watch(t.Context(), texts("state", `x`)); w != nil || err == nil {
 		t.Error(w, err)
+	}
+}
+
+// emptied is a place where one of two looks, in turn, meets nothing written.
+type emptied struct{ looks *int }
+
+func (emptied) Kind() string { return "emptied" }
+
+func (e emptied) Look(context.Context) (Snapshot, error) {
+	*e.looks++
+	var digest [32]byte
+	if *e.looks > 2 {
+		digest[0] = 1
+	}
+	return Snapshot{"clock": Entry{Digest: digest}}, nil
+}
+
+// Two looks that meet the same are no proof that nothing changes.
+func TestMoreLooksThanTwo(t *testing.T) {
+	for looks, want := range map[int]int{1: 0, 4: 1} {
+		w, err := WatchFor(t.Context(), time.Millisecond, looks, emptied{new(int)})
+		if err != nil || len(w.Unsteady()) != want {
+			t.Errorf("%d looks: %v, %v", looks, w.Unsteady(), err)
+		}
 	}
 }

@@ -23,6 +23,9 @@ var (
 	answersPause = 1100 * time.Millisecond
 )
 
+// filesLooks is how often files are looked at in that pause.
+const filesLooks = 4
+
 // settle finds what changes without any call, if it has not been found yet.
 func (s *Surface) settle(ctx context.Context, b *bench) error {
 	if len(s.spec.Effects) == 0 {
@@ -35,19 +38,19 @@ func (s *Surface) settle(ctx context.Context, b *bench) error {
 	}
 	b.turn.Lock()
 	defer b.turn.Unlock()
-	pause := filesPause
+	pause, looks := filesPause, filesLooks
 	for _, effect := range s.spec.Effects {
 		switch effect.(type) {
 		case suite.Directory, suite.SQLite:
 		default:
-			pause = answersPause
+			pause, looks = answersPause, 1 // each is a call
 		}
 	}
 	probes, err := s.probes(ctx, b)
 	if err != nil {
 		return err
 	}
-	settled, err := probe.WatchFor(ctx, pause, probes...)
+	settled, err := probe.WatchFor(ctx, pause, looks, probes...)
 	if err != nil {
 		return s.unseen(ctx, err)
 	}
