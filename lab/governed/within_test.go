@@ -239,6 +239,8 @@ func TestWithinHoweverItIsRead(t *testing.T) {
 		box + "/.. ":                        false,
 		box + "/a ":                         true,
 		box + "/" + strings.Repeat("%", 99): true,
+		// More readings than anybody means.
+		box + "/a%" + strings.Repeat("25", 60) + "2e": false,
 	} {
 		if err := within(box, path); (err == nil) != want {
 			t.Errorf("within(box, %q) = %v, want %t", strings.TrimPrefix(path, root), err, want)
