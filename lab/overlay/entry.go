@@ -36,9 +36,9 @@ const (
 var toolFields = table[entry]{
 	yamlfile.Required("permission", func(r *reader, p place, e *entry) { e.Contract.Permission, _ = r.Filled(p, "a permission") }).
 		Being("what a caller needs, such as items:read"),
-	yamlfile.Required("effect", func(r *reader, p place, e *entry) {
+	yamlfile.Optional("effect", func(r *reader, p place, e *entry) {
 		e.Contract.Effect, _ = yamlfile.Choice(&r.Reader, p, contract.Effects()...)
-	}).Being("one of " + yamlfile.Words(contract.Effects()...)),
+	}),
 	yamlfile.Optional("approval", func(r *reader, p place, e *entry) {
 		e.Contract.Approval, _ = yamlfile.Choice(&r.Reader, p, contract.Approvals()...)
 	}),
@@ -133,10 +133,10 @@ var idempotencyFields = table[entry]{
 func (r *reader) entry(m yamlfile.Member) *entry {
 	e := &entry{at: m.Key, places: make(map[string]place)}
 	e.Contract = contract.Contract{
-		Foreign: true, Approval: contract.ApprovalNever, Retry: contract.RetryNever, Timeout: DefaultTimeout,
+		Foreign: true, Effect: contract.Read, Approval: contract.ApprovalNever, Retry: contract.RetryNever, Timeout: DefaultTimeout,
 	}
 	e.Contract.Name = m.Name
-	given, ok := yamlfile.ObjectSuch(r, m.Value, "{permission: items:read, effect: read}", toolFields, e)
+	given, ok := yamlfile.ObjectSuch(r, m.Value, "{permission: items:write, effect: write}", toolFields, e)
 	if !ok {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (r *reader) holds(e *entry) {
 		}
 	}
 	if p, given := e.places["idempotency"]; given && c.Effect == contract.Read {
-		r.Fault(p, "has no place with effect: read: a repeat would be told what was read before")
+		r.Fault(p, "has no place with effect: read, as a tool has without an effect: a repeat would be told what was read before")
 	}
 	_, add := e.places["idempotency.add"]
 	switch key := c.IdempotencyKey; {

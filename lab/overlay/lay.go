@@ -3,6 +3,7 @@ package overlay
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -81,6 +82,12 @@ func (l *laying) tool(e *entry) Tool {
 	d, ok := l.found(e.at, e.Contract.Name)
 	if !ok {
 		return laid
+	}
+	if _, given := e.places["effect"]; !given {
+		if guess := GuessEffect(d); guess.Effect != contract.Read {
+			l.Fault(e.at.Member("effect"), fmt.Sprintf("missing: one of %s; only a tool that is seen to read may go without (%s)",
+				yamlfile.Words(contract.Effects()...), guess.Reason))
+		}
 	}
 	if e.describes {
 		d.Description = e.Contract.Description

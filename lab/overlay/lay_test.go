@@ -48,6 +48,10 @@ func TestLayFaults(t *testing.T) {
 			`3:3: tools.wriet_file: the server has no such tool; did you mean "write_file"?` + "\n" +
 				"4:3: tools.rm: the server has no such tool; its tools are get_file_info, move_file, read_many, read_text_file, write_file"},
 		{"no tools", of("cost: 1"), nil, "3:3: tools.t: the server has no such tool, nor any other"},
+		{"no effect", "version: 1\ntools:\n  rm: {permission: p}\n", one("rm", `{}`),
+			`3:3: tools.rm.effect: missing: one of read, write, destructive; only a tool that is seen to read may go without (nothing tells)`},
+		{"no effect of a writer", "version: 1\ntools:\n  write_file: {permission: p}\n", files,
+			`3:3: tools.write_file.effect: missing: one of read, write, destructive; only a tool that is seen to read may go without (annotated destructiveHint: false)`},
 		{"no schema", of("cost: 1"), []tool.Definition{{Name: "t"}}, "3:3: tools.t: the server's input schema cannot be checked: "},
 		{"bad schema", of("cost: 1"), one("t", `{"type":"thing"}`), "3:3: tools.t: the server's input schema cannot be checked: "},
 		{"bad output schema", of("cost: 1"), []tool.Definition{{Name: "t", InputSchema: raw(`{}`), OutputSchema: raw(`{"type":7}`)}}, "3:3: tools.t: the server's output schema cannot be checked: "},

@@ -32,6 +32,10 @@
 // whole schema, bounds on the number of properties, rules for their names, and a
 // reference in place of the whole do not let a key be added.
 //
+// A tool without an effect is a read, as most are, but only where its server's
+// annotations or the verb in its name say so too: a write that was taken for a read
+// would be met by no approval.
+//
 // A read has no key: its repeat would be told what was read before. A precondition
 // is read by a tool that neither its server nor the file takes for one that changes
 // something, since it is called without any confirmation. An argument that the call

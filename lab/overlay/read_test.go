@@ -73,7 +73,7 @@ tools:
       - {match: "ENOENT", code: file_not_found, category: not_found}
     description: "…"                                      # replaces the upstream text in the model's view
   move_file: {permission: files:write, effect: destructive, approval: required}
-  read_text_file: {permission: files:read, effect: read}
+  read_text_file: {permission: files:read}
 `
 
 func TestExample(t *testing.T) {
@@ -251,8 +251,8 @@ func TestFaults(t *testing.T) {
 		{"sandbox pin", "version: 1\npin: ${SANDBOX}/a\ntools: {t: {permission: p, effect: read}}\n", "2:6: pin: ${SANDBOX} is not known here, but in within and the arguments of a precondition"},
 		{"unknown key", "version: 1\npins: a\ntools: {t: {permission: p, effect: read}}\n", `2:1: pins: unknown key; did you mean "pin"?`},
 		{"a nameless tool", "version: 1\ntools: {'': {permission: p, effect: read}}\n", "2:9: tools.\"\": must be the name of a tool, not an empty string"},
-		{"a tool of nothing", "version: 1\ntools: {t: }\n", "2:12: tools.t: must be a mapping, such as {permission: items:read, effect: read}, not null"},
-		{"an empty tool", "version: 1\ntools: {t: {}}\n", "2:12: tools.t.effect: missing: one of read, write, destructive\n2:12: tools.t.permission: missing: what a caller needs, such as items:read"},
+		{"a tool of nothing", "version: 1\ntools: {t: }\n", "2:12: tools.t: must be a mapping, such as {permission: items:write, effect: write}, not null"},
+		{"an empty tool", "version: 1\ntools: {t: {}}\n", "2:12: tools.t.permission: missing: what a caller needs, such as items:read"},
 		{"a tool twice", "version: 1\ntools: {t: {permission: p, effect: read}, t: {}}\n", "2:43: tools.t: duplicate key, first in line 2"},
 
 		{"misspelt key", of("idempotence: {}"), "3:37: tools.t.idempotence: unknown key; did you mean \"idempotency\"?"},
@@ -277,7 +277,7 @@ func TestFaults(t *testing.T) {
 		{"empty key", of("idempotency: {key: ''}"), "3:56: tools.t.idempotency.key: must be the name of an argument, not an empty string"},
 		{"odd key", of("idempotency: {key: 'a b', add: true}"), "3:56: tools.t.idempotency.key: must be a name of 1 to 64 letters"},
 		{"expires", of("idempotency: {key: a, expires: 24}"), "3:68: tools.t.idempotency.expires: must be a duration with its unit, from 1s to 8760h, such as 24h"},
-		{"key of a read", "version: 1\ntools: {t: {permission: p, effect: read, idempotency: {key: a}}}\n", "2:55: tools.t.idempotency: has no place with effect: read: a repeat would be told what was read before"},
+		{"key of a read", "version: 1\ntools: {t: {permission: p, effect: read, idempotency: {key: a}}}\n", "2:55: tools.t.idempotency: has no place with effect: read, as a tool has without an effect: a repeat would be told what was read before"},
 
 		{"precondition unapproved", of("precondition: {call: a, field: b}"), "3:51: tools.t.precondition: needs an approval: it is about what was confirmed"},
 		{"precondition of nothing", of("approval: bound, precondition: {}"), "3:68: tools.t.precondition.call: missing\n3:68: tools.t.precondition.field: missing"},

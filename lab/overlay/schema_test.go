@@ -112,7 +112,7 @@ func TestSchemaAgrees(t *testing.T) {
 	whole(true, "version: 1\n"+one, "version: 1.0\npin: a/b\ndefault: deny\n"+one, "version: 1\ndefault: '${GONE:-deny}'\n"+one)
 	whole(false, "[]", "x", one, "version: 1\n", "version: 2\n"+one, "version: '1'\n"+one, "version: 1\npin: ''\n"+one, "version: 1\npin:\n"+one, "version: 1\ndefault: allow\n"+one,
 		"version: 1\ndefault:\n"+one, "version: 1\ntools: {}\n", "version: 1\ntools: []\n", "version: 1\ntools: {'': {permission: p, effect: read}}\n", "version: 1\ntools: {t: }\n", "version: 1\ntools: {t: {}}\n",
-		"version: 1\ntools: {t: {permission: '', effect: read}}\n", "version: 1\ntools: {t: {permission: p}}\n", "version: 1\ntools: {t: {effect: read}}\n", "version: 1\ntools: {t: {permission: p, effect: none}}\n",
+		"version: 1\ntools: {t: {permission: '', effect: read}}\n", "version: 1\ntools: {t: {effect: read}}\n", "version: 1\ntools: {t: {permission: p, effect: none}}\n",
 		"version: 1\nmore: 1\n"+one, "version: 1\ntools: {t: {permission: p, effect: read, idempotency: {key: k}}}\n")
 	keys(true, "approval: never", "approval: required", "approval: bound, approver: {permission: q}", "approval: bound, approver: {permission: q, not_caller: false}")
 	keys(false, "approval: none", "approval: ", "approver: {permission: q}", "approval: required, approver: {permission: q}", "approval: bound, approver: {}", "approval: bound, approver: {permission: q, not_caller: 1}",
