@@ -173,7 +173,7 @@ func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite
 	}
 	surfaces := make([]tool.Surface, len(servers))
 	for i, server := range servers {
-		if surfaces[i], err = laid[i].over(server, notice); err != nil {
+		if surfaces[i], err = laid[i].over(server, s.Timeout, notice); err != nil {
 			return eval.Plan{}, nil, errors.Join(err, closeAll(servers))
 		}
 		if server.Down() != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"agentlab/lab/governed"
 	"agentlab/lab/overlay"
@@ -60,7 +61,7 @@ func readContract(ctx context.Context, path string) (*overlay.File, error) {
 
 // over lays the contract of a surface over it. A surface without one is returned as
 // it is; one that is down has no tools to lay anything over.
-func (c *contractFile) over(server *sandbox.Surface, notice func(string)) (tool.Surface, error) {
+func (c *contractFile) over(server *sandbox.Surface, longest time.Duration, notice func(string)) (tool.Surface, error) {
 	if c == nil {
 		return server, nil
 	}
@@ -77,6 +78,9 @@ func (c *contractFile) over(server *sandbox.Surface, notice func(string)) (tool.
 		reads := make(map[string]bool)
 		for _, t := range tools {
 			reads[t.Contract.Name] = !t.Contract.Effect.Changes()
+			if t.Contract.Timeout > longest && t.Contract.Timeout != overlay.DefaultTimeout && notice != nil {
+				notice(fmt.Sprintf("%s: %s: its timeout of %s never comes: the suite ends every call after %s", server.Name(), t.Contract.Name, t.Contract.Timeout, longest))
+			}
 		}
 		server.Reviewed(reads)
 	}
