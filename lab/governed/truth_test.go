@@ -109,10 +109,18 @@ func truth(t *testing.T, seed uint64, workers, concurrency int, own bool) {
 			t.Error(err)
 		}
 		seen = append(seen, late...)
-		if len(seen) != len(b.notes) || b.session.Effects() != len(b.notes) {
-			t.Errorf("seed %d: %d changes were seen and %d counted, of %d", seed, len(seen), b.session.Effects(), len(b.notes))
+		b.mu.Lock()
+		made := len(b.notes)
+		b.mu.Unlock()
+		if counted := b.session.Effects(); len(seen) != made || counted != made {
+			t.Errorf("seed %d: %d changes were seen and %d counted, of %d", seed, len(seen), counted, made)
 		}
 	}
+	if err := b.session.Close(); err != nil { // so that nothing is at work any more
+		t.Error(err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for action, n := range done {
 		if n > 1 {
 			t.Errorf("seed %d: %s was applied %d times", seed, action, n)
