@@ -101,34 +101,34 @@ func (c *contractFile) over(server *sandbox.Surface, longest time.Duration, noti
 // maxChanges is how many changes are told of tools that are not what was pinned.
 const maxChanges = 20
 
-// pinned is an error where a tool that the contract exposes is not what was
-// pinned. Of the others it is told.
+// pinned is an error where a tool is not what was pinned: what is exposed, what a
+// precondition rests on, and whatever else was reviewed. A tool that nobody had to
+// review, as it has come since and is not exposed, is told of.
 func (c *contractFile) pinned(surface string, definitions []tool.Definition, notice func(string)) error {
 	if c.Pin == "" {
 		return nil
 	}
 	var broken []string
-	differ := 0
-	others := make(map[string]bool)
+	differ, added := 0, 0
 	named := c.Names()
 	for _, change := range c.lock.Changes(definitions) {
-		if slices.Contains(named, change.Tool) {
-			if differ++; differ > maxChanges {
-				continue
-			}
-			for _, line := range changeLines(change) {
-				broken = append(broken, report.Visible(line)) // no text of a server's begins a line of its own
-			}
-			if change.Part == "" {
-				broken = append(broken, "  the contract names it: take it out, or write what it is called now")
-			}
-		} else {
-			others[change.Tool] = true
+		exposed := slices.Contains(named, change.Tool)
+		if change.Part == "" && change.Kind == pin.Added && !exposed {
+			added++
+			continue
+		}
+		if differ++; differ > maxChanges {
+			continue
+		}
+		for _, line := range changeLines(change) {
+			broken = append(broken, report.Visible(line)) // no text of a server's begins a line of its own
+		}
+		if change.Kind == pin.Removed && change.Part == "" && exposed {
+			broken = append(broken, "  the contract names it: take it out, or write what it is called now")
 		}
 	}
-	if len(others) > 0 && notice != nil {
-		notice(fmt.Sprintf("%s: %s outside the contract not as pinned; lab pin --check tells more", surface,
-			report.Counted(len(others), "tool")))
+	if added > 0 && notice != nil {
+		notice(fmt.Sprintf("%s: %s that was not pinned, and is not exposed; lab pin --check tells more", surface, report.Counted(added, "tool")))
 	}
 	if differ == 0 {
 		return nil

@@ -93,6 +93,39 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
+// maxAdded is how much longer a call may take, on a machine that has nothing else to
+// do: the best of some runs counts.
+const maxAdded = 50 * time.Microsecond
+
+func TestTimeAdded(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector takes its time")
+	}
+	ctx := context.Background()
+	alone, _ := bare{json.RawMessage(benchOutput)}.Open(ctx)
+	session := governedBare(t)
+	const calls = 500
+	best := time.Hour
+	for run := range 20 {
+		var added time.Duration
+		for i := range calls {
+			call := write(run*calls + i)
+			began := time.Now()
+			alone.Call(ctx, call)
+			between := time.Now()
+			if result := session.Call(ctx, call); !result.OK() || result.Replayed {
+				t.Fatal(result.Error)
+			}
+			added += time.Since(between) - between.Sub(began)
+		}
+		best = min(best, added/calls)
+	}
+	t.Logf("%s a write", best)
+	if best >= maxAdded {
+		t.Errorf("%s are added to a write, want less than %s", best, maxAdded)
+	}
+}
+
 // maxAllocations is what a control may come to, beyond the reading and checking of
 // documents that schema validation is.
 const maxAllocations = 5

@@ -46,7 +46,7 @@ func TestAdviceOnALargeAnswer(t *testing.T) {
 func TestAdviceOnAnUnknownOutcome(t *testing.T) {
 	for key, want := range map[string]string{
 		"key": "repeat the call with the same key: it is answered, and not done twice",
-		"":    "look up the receipt",
+		"":    "read what it would have changed before anything is repeated",
 	} {
 		s := newStage(t, func(_, write *contract.Contract, b *registry.Backend) {
 			write.IdempotencyKey = key

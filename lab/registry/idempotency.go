@@ -144,7 +144,9 @@ func (c *Crossing) reconcile(ctx context.Context, seen receipt.Receipt) (settled
 		if !errors.Is(err, ErrStillUnknown) {
 			c.fault(err)
 		}
-		return false, c.unknown("What became of the action could not be found out.")
+		refusal = c.unknown("What became of the action could not be found out.")
+		refusal.NextAction = "stop, and have a person look what became of it" // another repeat would find no more
+		return false, refusal
 	}
 	var found *receipt.Receipt
 	if applied {

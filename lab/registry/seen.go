@@ -147,7 +147,7 @@ func (c *Crossing) unchanged(ctx context.Context) *tool.Error {
 		Of   string `json:"of"`
 		Seen string `json:"seen"`
 		Is   string `json:"is"`
-	}{v.Of, seen, v.Is}, "Somebody else has changed what the call works on.")
+	}{v.Of, seen, v.Is}, "What the call works on has changed since the session last saw it.")
 }
 
 // reconfirm asks once more what approval asked, when time has passed since.

@@ -85,7 +85,7 @@ var failures = []Failure{
 	{IdempotencyConflict, Conflict, "idempotency", "reconcile; a new action or a person", false},
 	{ActionInProgress, Conflict, "idempotency", "wait, then repeat with the same key", true},
 	{ToolTimeout, Dependency, "deadline", "a bounded retry, if the contract allows", false},
-	{OutcomeUnknown, Dependency, "handler", "look up the receipt", false},
+	{OutcomeUnknown, Dependency, "handler", "read what it would have changed before anything is repeated", false},
 	{AnswerLost, Dependency, "idempotency", "go on: it was applied; read what it has changed", false},
 	{InvalidToolOutput, Internal, "output", "stop and raise an alarm", false},
 	{OutputTooLarge, Validation, "output", "narrow the call by what the details name", false},

@@ -36,7 +36,7 @@ func TestFailures(t *testing.T) {
 		{Code: "idempotency_conflict", Category: "conflict", Control: "idempotency", NextAction: "reconcile; a new action or a person"},
 		{Code: "action_in_progress", Category: "conflict", Control: "idempotency", NextAction: "wait, then repeat with the same key", Retryable: true},
 		{Code: "tool_timeout", Category: "dependency", Control: "deadline", NextAction: "a bounded retry, if the contract allows"},
-		{Code: "outcome_unknown", Category: "dependency", Control: "handler", NextAction: "look up the receipt"},
+		{Code: "outcome_unknown", Category: "dependency", Control: "handler", NextAction: "read what it would have changed before anything is repeated"},
 		{Code: "answer_lost", Category: "dependency", Control: "idempotency", NextAction: "go on: it was applied; read what it has changed"},
 		{Code: "invalid_tool_output", Category: "internal", Control: "output", NextAction: "stop and raise an alarm"},
 		{Code: "output_too_large", Category: "validation", Control: "output", NextAction: "narrow the call by what the details name"},
