@@ -101,7 +101,7 @@ func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite
 	if err != nil {
 		return eval.Plan{}, nil, err
 	}
-	laid, err := readContracts(ctx, chosen)
+	laid, err := readContracts(ctx, chosen, o.foreign.file)
 	if err != nil {
 		return eval.Plan{}, nil, err
 	}

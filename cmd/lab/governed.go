@@ -24,12 +24,13 @@ import (
 type contracts []*contractFile
 
 type contractFile struct {
+	pinning string // the command that pins what the contract is laid over
 	*overlay.File
 	lock pin.Lock // of no tools where nothing is pinned
 }
 
 // readContracts reads every contract file and lock before anything is started.
-func readContracts(ctx context.Context, chosen []suite.Surface) (contracts, error) {
+func readContracts(ctx context.Context, chosen []suite.Surface, suiteFile string) (contracts, error) {
 	all := make(contracts, len(chosen))
 	for i, spec := range chosen {
 		if spec.Contract == "" {
@@ -39,18 +40,27 @@ func readContracts(ctx context.Context, chosen []suite.Surface) (contracts, erro
 		if err != nil {
 			return nil, err
 		}
-		all[i] = &contractFile{File: file}
+		all[i] = &contractFile{File: file, pinning: pinning(suiteFile, spec.Name)}
 		if file.Pin == "" {
 			continue
 		}
 		if all[i].lock, err = readLock(file.Pin); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
-				err = fmt.Errorf("there is no %s, which the contract names as its pin; \"lab pin %s\" writes it", file.Pin, spec.Name)
+				err = fmt.Errorf("there is no %s, which the contract names as its pin; \"%s\" writes it", file.Pin, all[i].pinning)
 			}
 			return nil, usageError(err)
 		}
 	}
 	return all, nil
+}
+
+// pinning is the command that pins a surface of a suite file.
+func pinning(suiteFile, surface string) string {
+	command := "lab pin "
+	if suiteFile != "" && suiteFile != suite.DefaultFile {
+		command += "-f " + shellWord(suiteFile) + " "
+	}
+	return command + surface
 }
 
 // readContract reads a contract file, or ends with ctx where that is a pipe.
@@ -128,14 +138,14 @@ func (c *contractFile) pinned(surface string, definitions []tool.Definition, not
 		}
 	}
 	if added > 0 && notice != nil {
-		notice(fmt.Sprintf("%s: %s that was not pinned, and is not exposed; lab pin --check tells more", surface, report.Counted(added, "tool")))
+		notice(fmt.Sprintf("%s: %s that was not pinned, and is not exposed; \"%s --check\" tells more", surface, report.Counted(added, "tool"), c.pinning))
 	}
 	if differ == 0 {
 		return nil
 	}
 	if differ > maxChanges {
-		broken = append(broken, fmt.Sprintf("and %s more; \"lab pin %s --check\" tells them all", report.Counted(differ-maxChanges, "change"), surface))
+		broken = append(broken, fmt.Sprintf("and %s more; \"%s --check\" tells them all", report.Counted(differ-maxChanges, "change"), c.pinning))
 	}
-	return usageError(fmt.Errorf("%s: the tools are not what was pinned in %s\n%s\nreview what has changed; \"lab pin %s\" accepts it",
-		surface, c.Pin, strings.Join(broken, "\n"), surface))
+	return usageError(fmt.Errorf("%s: the tools are not what was pinned in %s\n%s\nreview what has changed; \"%s\" accepts it",
+		surface, c.Pin, strings.Join(broken, "\n"), c.pinning))
 }

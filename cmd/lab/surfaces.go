@@ -74,7 +74,7 @@ func definitionsOf(cmd *cobra.Command, name, file string) ([]tool.Definition, er
 	if err != nil {
 		return nil, err
 	}
-	laid, err := readContracts(ctx, []suite.Surface{spec})
+	laid, err := readContracts(ctx, []suite.Surface{spec}, file)
 	if err != nil {
 		return nil, err
 	}
