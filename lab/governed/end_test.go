@@ -164,6 +164,7 @@ func TestSettleWaitsForWhatIsUnderWay(t *testing.T) {
 
 func TestWhatIsLostIsSaid(t *testing.T) {
 	b := open(t, nil)
+	b.get("n") // or there would be nothing to lose yet
 	if err := b.session.(tool.Observed).Lost(); err != nil {
 		t.Error(err)
 	}

@@ -37,7 +37,8 @@ import (
 type Settings struct {
 	// Expand puts what is known of a session of the upstream surface, such as the
 	// path of its sandbox, in the place of the variables of a text; nil stands for a
-	// surface that has none. It is what the session itself does with arguments.
+	// surface that has none. It is what the session itself does with arguments. It is
+	// not asked about a text without a "$", which has no variables.
 	Expand func(session tool.Session, text string) string
 	// OnFault, where set, is told what no caller is; see [registry.Backend]. It may
 	// be called from several goroutines.
@@ -160,31 +161,38 @@ func (s *Surface) Blind() bool {
 	return ok && foreign.Blind()
 }
 
-// Open implements [tool.Surface].
+// Open implements [tool.Surface]. Over a [tool.Foreign] the session opens that of
+// the server when a call first needs it, which one that is refused rarely does.
+// Where that cannot be opened then, the session is lost.
 func (s *Surface) Open(ctx context.Context) (tool.Session, error) {
-	upstream, err := s.upstream.Open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	opened := &session{surface: s, upstream: upstream, doubts: make(map[doubt]*attempt)}
+	opened := &session{surface: s, doubts: make(map[doubt]*attempt)}
 	opened.life, opened.end = context.WithCancel(context.Background())
-	observed, sees := upstream.(tool.Observed)
-	switch {
-	case s.Blind():
-	case sees:
+	foreign, sees := s.upstream.(tool.Foreign)
+	if sees && foreign.Down() == nil {
+		opened.opening = openedLater(opened.life, s.upstream.Open)
+	} else {
+		upstream, err := s.upstream.Open(ctx)
+		if err != nil {
+			opened.end()
+			return nil, err
+		}
+		opened.opening = openedAtOnce(upstream)
+		if _, sees = upstream.(tool.Observed); !sees && !s.Blind() {
+			opened.ledger.look = counting(upstream)
+		}
+	}
+	if sees && !s.Blind() {
 		opened.ledger.look = func(ctx context.Context) ([]tool.Effect, int, error) {
-			effects, err := observed.Observe(ctx)
+			effects, err := opened.observed().Observe(ctx)
 			return effects, len(effects), err
 		}
-	default:
-		opened.ledger.look = counting(upstream)
 	}
+	var err error
 	if opened.registry, err = registry.New(s.catalog, opened.backend()); err != nil {
-		opened.end()
-		return nil, errors.Join(err, upstream.Close())
+		return nil, errors.Join(err, opened.closeUpstream())
 	}
 	if sees {
-		return &observedSession{opened, observed}, nil
+		return &observedSession{opened}, nil
 	}
 	return opened, nil
 }
@@ -211,11 +219,20 @@ func (s *session) backend() registry.Backend {
 		Previews:     make(map[string]func(context.Context, json.RawMessage) string),
 		Reconcile:    make(map[string]registry.Reconcile),
 		RedactionKey: []byte{}, // few values are behind a secret that a server shows
-		OnFault:      s.surface.settings.OnFault,
+		Clock:        s.opening,
+		Prepare: func(ctx context.Context, _ string) error {
+			_, err := s.opening.need(ctx)
+			return err
+		},
+		OnFault: func(name string, cause error) {
+			if onFault := s.surface.settings.OnFault; onFault != nil && !errors.Is(cause, errNotOpened) {
+				onFault(name, cause)
+			}
+		},
 	}
 	for name, t := range s.surface.tools {
-		b.Access[name] = func(_ context.Context, _ tool.Caller, argument, resource string) registry.Access {
-			return s.access(t, argument, resource)
+		b.Access[name] = func(ctx context.Context, _ tool.Caller, argument, resource string) registry.Access {
+			return s.access(ctx, t, argument, resource)
 		}
 		b.Previews[name] = func(_ context.Context, arguments json.RawMessage) string {
 			return name + " " + string(t.hidden.document(arguments))
@@ -243,11 +260,16 @@ func (s *session) backend() registry.Backend {
 	return b
 }
 
-// access holds a resource within the folder that its argument may name.
-func (s *session) access(t *covered, argument, resource string) registry.Access {
+// access holds a resource within the folder that its argument may name. Where the
+// folder of the session is not there, nothing is within it.
+func (s *session) access(ctx context.Context, t *covered, argument, resource string) registry.Access {
 	folder := t.Within[argument]
-	if expand := s.surface.settings.Expand; expand != nil {
-		folder, resource = expand(s.upstream, folder), expand(s.upstream, resource)
+	if expand := s.surface.settings.Expand; expand != nil && strings.Contains(folder+resource, "$") {
+		upstream, err := s.opening.need(ctx)
+		if err != nil {
+			return registry.Forbidden
+		}
+		folder, resource = expand(upstream, folder), expand(upstream, resource)
 	}
 	if within(folder, resource) != nil {
 		return registry.Forbidden

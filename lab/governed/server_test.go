@@ -35,7 +35,10 @@ type server struct {
 	lost   error
 	closed int
 	looks  int
-	own    bool // its sessions count their effects, and nobody looks
+	starts int
+	expand func(session tool.Session, text string) string
+	start  func(ctx context.Context) error // what a start does, nil: nothing
+	own    bool                            // its sessions count their effects, and nobody looks
 	tools  map[string]func(ctx context.Context, s *server, arguments map[string]any) tool.Result
 	count  int // of effects, by the ledger of the server's own
 }
@@ -124,9 +127,17 @@ func (s *server) Definitions() []tool.Definition { return nil }
 func (s *server) Down() *tool.Unavailable        { return s.down }
 func (s *server) Blind() bool                    { return s.blind }
 
-func (s *server) Open(context.Context) (tool.Session, error) {
+func (s *server) Open(ctx context.Context) (tool.Session, error) {
 	if s.down != nil {
 		return nil, s.down
+	}
+	s.mu.Lock()
+	s.starts++
+	s.mu.Unlock()
+	if s.start != nil {
+		if err := s.start(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if s.own {
 		return counted{s}, nil
@@ -268,8 +279,13 @@ func open(t *testing.T, change func(s *server, get, put *overlay.Tool)) *bench {
 	if change != nil {
 		change(b.server, &get, &put)
 	}
+	var upstream tool.Surface = b.server
+	if b.server.own {
+		upstream = struct{ tool.Surface }{b.server} // no tool.Foreign
+	}
 	var err error
-	b.surface, err = governed.Over(b.server, []overlay.Tool{get, put}, governed.Settings{
+	b.surface, err = governed.Over(upstream, []overlay.Tool{get, put}, governed.Settings{
+		Expand: b.expand,
 		OnFault: func(name string, cause error) {
 			b.telling.Lock()
 			defer b.telling.Unlock()

@@ -18,7 +18,7 @@ import (
 // session is a session of the upstream surface behind a registry of its own.
 type session struct {
 	surface  *Surface
-	upstream tool.Session
+	opening  *opening // of the session of the upstream surface
 	registry *registry.Registry
 	ledger   ledger
 
@@ -37,10 +37,7 @@ type session struct {
 }
 
 // observedSession is one over a backend that is looked at.
-type observedSession struct {
-	*session
-	observed tool.Observed
-}
+type observedSession struct{ *session }
 
 // doubt names an action whose outcome is not known.
 type doubt struct{ tool, caller, key string }
@@ -58,9 +55,22 @@ func (o outliving) Value(key any) any {
 	return o.call.Value(key)
 }
 
+// upstream is the session of the surface behind, or nil as long as nothing needed
+// it, or where it could not be opened. Handlers run only where it is there.
+func (s *session) upstream() tool.Session {
+	upstream, _ := s.opening.there()
+	return upstream
+}
+
+// observed is upstream as one over a backend that is looked at, or nil.
+func (s *session) observed() tool.Observed {
+	observed, _ := s.upstream().(tool.Observed)
+	return observed
+}
+
 // ask makes a call of the server.
 func (s *session) ask(ctx context.Context, t *covered, arguments json.RawMessage) tool.Result {
-	result := s.upstream.Call(ctx, tool.Call{
+	result := s.upstream().Call(ctx, tool.Call{
 		Proposal: tool.Proposal{Name: t.Contract.Name, Arguments: arguments},
 		Caller:   registry.CallerOf(ctx),
 		Approved: t.Contract.Approval != contract.ApprovalNever, // it has passed that control
@@ -81,8 +91,7 @@ func (s *session) lost(result *tool.Result) bool {
 	if e == nil || result.Reply != nil || e.Outcome != tool.Unknown {
 		return false
 	}
-	_, outside := s.upstream.(tool.Observed)
-	return e.Code == tool.ToolTimeout || e.Code == tool.ToolFailed && outside
+	return e.Code == tool.ToolTimeout || e.Code == tool.ToolFailed && s.observed() != nil
 }
 
 // errLost is wrapped by what a write comes to whose answer did not come.
@@ -90,6 +99,7 @@ var errLost = fmt.Errorf("the server gave no answer: %w", registry.ErrResponseLo
 
 // read is the handler of a tool that changes nothing.
 func (s *session) read(ctx context.Context, t *covered, arguments json.RawMessage) (json.RawMessage, error) {
+	s.opening.atWork()
 	result := s.ask(ctx, t, t.upstreamArguments(arguments))
 	if s.lost(&result) {
 		if ctx.Err() != nil {
@@ -106,6 +116,7 @@ func (s *session) read(ctx context.Context, t *covered, arguments json.RawMessag
 
 // write is the handler of a tool that changes something.
 func (s *session) write(ctx context.Context, t *covered, given json.RawMessage) (json.RawMessage, error) {
+	s.opening.atWork()
 	caller := registry.CallerOf(ctx).ID
 	ctx = outliving{s.life, ctx}
 	if s.life.Err() != nil {
@@ -205,12 +216,14 @@ func (s *session) enter() bool {
 	return true
 }
 
-// Call implements [tool.Session].
+// Call implements [tool.Session]. No call begins while the session of the server is
+// being opened for another, unless its ctx ends.
 func (s *session) Call(ctx context.Context, call tool.Call) tool.Result {
 	if !s.enter() {
 		return s.answer(tool.Result{Error: refuseClosed()}, call.Proposal.Name)
 	}
 	defer s.calls.Done()
+	defer s.opening.enter(ctx)()
 	return s.answer(s.registry.Call(ctx, call), call.Proposal.Name)
 }
 
@@ -239,21 +252,31 @@ func (s *session) answer(result tool.Result, name string) tool.Result {
 }
 
 // Effects implements [tool.Session].
-func (s *session) Effects() int { return s.upstream.Effects() }
+func (s *session) Effects() int {
+	if upstream := s.upstream(); upstream != nil {
+		return upstream.Effects()
+	}
+	return 0 // nothing was asked of the server
+}
 
 // Effects implements [tool.Session]: each change counts once, however often was
 // looked.
 func (s *observedSession) Effects() int {
 	if s.ledger.look == nil {
-		return s.upstream.Effects()
+		return s.session.Effects()
 	}
 	return s.ledger.count()
 }
 
 // Observe implements [tool.Observed]. What was seen on the way is told with it.
+// Where nothing needed the server there is nothing to see.
 func (s *observedSession) Observe(ctx context.Context) ([]tool.Effect, error) {
-	if s.ledger.look == nil {
-		return s.observed.Observe(ctx)
+	upstream, err := s.opening.there()
+	switch {
+	case upstream == nil:
+		return nil, err
+	case s.ledger.look == nil:
+		return s.observed().Observe(ctx)
 	}
 	if err := s.ledger.observe(ctx); err != nil {
 		return nil, err
@@ -270,6 +293,7 @@ func (s *observedSession) Settle(ctx context.Context) ([]tool.Effect, error) {
 		defer close(over)
 		s.calls.Wait()
 		s.registry.Wait()
+		s.opening.pass(context.Background()) // nobody waits for it, and life ends it
 	}()
 	select {
 	case <-over:
@@ -278,15 +302,25 @@ func (s *observedSession) Settle(ctx context.Context) ([]tool.Effect, error) {
 		<-over
 		return nil, ctx.Err()
 	}
-	effects, err := s.observed.Settle(ctx)
+	if upstream, err := s.opening.there(); upstream == nil {
+		return nil, err
+	}
+	effects, err := s.observed().Settle(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return s.ledger.settled(effects), nil
 }
 
-// Lost implements [tool.Observed].
-func (s *observedSession) Lost() error { return s.observed.Lost() }
+// Lost implements [tool.Observed]. A session whose server could not be reached when
+// it was first needed is lost too.
+func (s *observedSession) Lost() error {
+	upstream, err := s.opening.there()
+	if upstream == nil {
+		return err
+	}
+	return s.observed().Lost()
+}
 
 // stop lets no more calls in.
 func (s *session) stop() {
@@ -302,16 +336,26 @@ func (s *session) Close() error {
 		s.end()
 		s.calls.Wait()
 		s.registry.Wait()
-		s.err = s.upstream.Close()
+		s.err = s.closeUpstream()
 	})
 	return s.err
+}
+
+// closeUpstream ends what was opened, if anything was.
+func (s *session) closeUpstream() error {
+	s.end()
+	s.opening.pass(context.Background())
+	if upstream := s.upstream(); upstream != nil {
+		return upstream.Close()
+	}
+	return nil
 }
 
 // Arrange implements [tool.Supervised].
 func (s *session) Arrange(budget tool.Budget) { s.registry.SetBudget(budget) }
 
 // Now implements [tool.Supervised].
-func (s *session) Now() time.Time { return time.Now() }
+func (s *session) Now() time.Time { return s.opening.Now() }
 
 // Pending implements [tool.Supervised].
 func (s *session) Pending(ctx context.Context, call tool.Call) (tool.Pending, *tool.Error) {

@@ -176,6 +176,7 @@ func TestEarlierChangesThatCannotBeSeen(t *testing.T) {
 			ok(t, b.put("k1", "x"))
 		}
 	}
+	b.get("n") // or there would be nothing to look at yet
 	b.observe()
 	do = then(false, failed("no"))
 	refused(t, b.put("k2", "y"), tool.ToolFailed, tool.NotApplied)

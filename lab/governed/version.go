@@ -25,6 +25,10 @@ const maxVersion = 200
 // contract's own rules say that what is answered means that it is not there, that
 // is its version: what a tool is about to make has one too.
 func (s *session) version(ctx context.Context, t *covered, arguments json.RawMessage) (v registry.Version, err error) {
+	upstream, err := s.opening.need(ctx) // which is no part of its time
+	if err != nil {
+		return v, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, t.Contract.Timeout)
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)()
@@ -41,7 +45,7 @@ func (s *session) version(ctx context.Context, t *covered, arguments json.RawMes
 		return v, fmt.Errorf("the precondition has no arguments: %w", err)
 	}
 	v.Of = short(string(jsonvalue.AppendCanonical([]byte(t.Precondition.Tool+" "), of)))
-	result := s.upstream.Call(ctx, tool.Call{
+	result := upstream.Call(ctx, tool.Call{
 		Proposal: tool.Proposal{Name: t.Precondition.Tool, Arguments: asked},
 	})
 	s.heard(&result)

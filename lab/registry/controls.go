@@ -131,6 +131,15 @@ func (c *Crossing) access(ctx context.Context, by *contract.Resource) *tool.Erro
 // wall clock nothing is known before the handler has run, which is then held to
 // the timeout; on a simulated one nothing waits.
 func deadline(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
+	if prepare := c.registry.backend.Prepare; prepare != nil {
+		// Before a turn is waited for, which is a part of the time of the call.
+		if err := prepare(ctx, c.entry.Name); err != nil {
+			if ctx.Err() != nil {
+				return tool.Refuse, c.cancelled()
+			}
+			return tool.Refuse, c.broken(err)
+		}
+	}
 	if !c.registry.simulated() {
 		if refusal := c.takeTurn(ctx); refusal != nil {
 			return tool.Refuse, refusal

@@ -81,6 +81,11 @@ type Backend struct {
 	// Receipts remembers the keyed actions of this backend; nil stands for a
 	// fresh memory.
 	Receipts receipt.Store
+	// Prepare, where set, is called before a call of a tool that has passed all
+	// controls before the deadline: it makes ready what the handler needs, such as a
+	// connection. No timeout of a contract holds for it. Where it fails the handler
+	// does not run: the call is refused by the deadline, and nothing was applied.
+	Prepare func(ctx context.Context, tool string) error
 	// Clock is the time that the controls go by; nil stands for the wall clock.
 	Clock Clock
 	// Latencies say how long calls take on a simulated clock (none: no time).

@@ -21,7 +21,7 @@ const (
 )
 
 // Foreign is a surface over a server that is not the lab's own, which need not
-// be there to be asked.
+// be there to be asked. Its sessions are [Observed].
 type Foreign interface {
 	Surface
 	// Down returns why the surface has no definitions and opens no session, or
