@@ -143,8 +143,15 @@ func (s *session) write(ctx context.Context, t *covered, given json.RawMessage) 
 	if refusal.Outcome = outcome; err != nil {
 		s.fault(t, fmt.Errorf("what a write changed could not be looked at: %w", err))
 	}
-	if refusal.Outcome == tool.Unknown {
+	switch refusal.Outcome {
+	case tool.Unknown:
 		s.remember(t, caller, given, a)
+	case tool.Applied:
+		// What no rule of the contract knows has no advice that fits a write that was
+		// applied: most of it leads to another one.
+		if refusal.Code == tool.ToolFailed || refusal.Code == tool.ProtocolError {
+			refusal.NextAction = "stop: it failed, and has changed something; read what"
+		}
 	}
 	return nil, refusal
 }

@@ -75,7 +75,11 @@ func TestWhatBecameOfAWriteThatFailed(t *testing.T) {
 				put.Rules = rules
 				s.tools["put"] = then(test.changes, test.answer)
 			})
-			refused(t, b.put("k", "x"), test.code, test.want)
+			failed := b.put("k", "x")
+			refused(t, failed, test.code, test.want)
+			if advised := strings.HasPrefix(failed.Error.NextAction, "stop: it failed, and has changed something"); advised != (test.want == tool.Applied && test.code == tool.ToolFailed) {
+				t.Errorf("the advice is %q", failed.Error.NextAction)
+			}
 			again := b.put("k", "x")
 			outcome := test.want
 			if test.again == tool.AnswerLost {
