@@ -204,7 +204,13 @@ func (e expected) check(t *testing.T, s *mcp.Server) {
 		want.Second = cmp.Or(want.Second, `{"sum":3}`)
 		want.Tools = max(cmp.Or(want.Tools, 20), 0)
 	}
-	if diff := compare.Diff(want, look(t, s, calls, addition)); diff != "" {
+	got := look(t, s, calls, addition)
+	if e.faults == "get-list-changed" {
+		// It is said on a stream of its own, before the first call or in the middle of one.
+		got.First = strings.TrimSuffix(got.First, " (list changed)")
+		got.Second = strings.TrimSuffix(got.Second, " (list changed)")
+	}
+	if diff := compare.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
