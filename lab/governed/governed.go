@@ -273,8 +273,9 @@ func (s *session) access(ctx context.Context, t *covered, argument, resource str
 		}
 		folder, resource = expand(upstream, folder), expand(upstream, resource)
 	}
+	early := s.upstream() == nil
 	err := within(folder, resource)
-	if s.upstream() == nil && (err == nil || errors.Is(err, fs.ErrNotExist)) {
+	if early && (err == nil || errors.Is(err, fs.ErrNotExist)) {
 		if _, err := s.opening.need(ctx); err != nil {
 			return registry.Forbidden
 		}
