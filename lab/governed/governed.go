@@ -271,6 +271,7 @@ func (s *session) access(ctx context.Context, t *covered, argument, resource str
 		if err != nil {
 			return registry.Forbidden
 		}
+		s.opening.atWork()
 		folder, resource = expand(upstream, folder), expand(upstream, resource)
 	}
 	early := s.upstream() == nil
@@ -279,6 +280,7 @@ func (s *session) access(ctx context.Context, t *covered, argument, resource str
 		if _, err := s.opening.need(ctx); err != nil {
 			return registry.Forbidden
 		}
+		s.opening.atWork()
 		err = within(folder, resource)
 	}
 	if err != nil {
