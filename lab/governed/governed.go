@@ -21,6 +21,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -261,7 +262,8 @@ func (s *session) backend() registry.Backend {
 }
 
 // access holds a resource within the folder that its argument may name. Where the
-// folder of the session is not there, nothing is within it.
+// folder of the session is not there, nothing is within it. A start may make the
+// folder, or lay links in it: only what leads out of it anyway is refused without one.
 func (s *session) access(ctx context.Context, t *covered, argument, resource string) registry.Access {
 	folder := t.Within[argument]
 	if expand := s.surface.settings.Expand; expand != nil && strings.Contains(folder+resource, "$") {
@@ -269,9 +271,19 @@ func (s *session) access(ctx context.Context, t *covered, argument, resource str
 		if err != nil {
 			return registry.Forbidden
 		}
+		s.opening.atWork()
 		folder, resource = expand(upstream, folder), expand(upstream, resource)
 	}
-	if within(folder, resource) != nil {
+	early := s.upstream() == nil
+	err := within(folder, resource)
+	if early && (err == nil || errors.Is(err, fs.ErrNotExist)) {
+		if _, err := s.opening.need(ctx); err != nil {
+			return registry.Forbidden
+		}
+		s.opening.atWork()
+		err = within(folder, resource)
+	}
+	if err != nil {
 		return registry.Forbidden
 	}
 	return registry.Allowed

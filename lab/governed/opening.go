@@ -22,9 +22,9 @@ import (
 //
 // Nothing else is to see that it took time. The clock of the controls stands still
 // meanwhile, by which rates, budgets and grants go. And calls go through the controls
-// one at a time until the one that needed it first is at work: calls that are made at
-// once would meet it with a grant and without a claim for seconds, where they hardly
-// can otherwise.
+// one at a time until the one that needed it first is at work, or looks at something:
+// calls that are made at once would meet it with a grant and without a claim for
+// seconds, where they hardly can otherwise. While it looks they always could.
 type opening struct {
 	open func(ctx context.Context) (tool.Session, error)
 	life context.Context
@@ -81,7 +81,7 @@ func (o *opening) enter(ctx context.Context) (leave func()) {
 	return func() {}
 }
 
-// atWork lets all calls in: one is at work at the server.
+// atWork lets all calls in: one is at work at the server, or looks at something there.
 func (o *opening) atWork() {
 	select {
 	case <-o.through:

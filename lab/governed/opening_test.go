@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -356,8 +357,8 @@ func TestGivingUpOnAStart(t *testing.T) {
 	})
 }
 
-// Calls that open the server, and do not come to its tools, hold up no others for
-// longer than themselves.
+// Calls that open the server, and do not come to its tools, hold up no others once it
+// is there.
 func TestALookThatOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, starting(time.Second, nil, func(_, put *overlay.Tool) {
@@ -367,9 +368,56 @@ func TestALookThatOpens(t *testing.T) {
 		b.tools["get"] = slowly(100*time.Millisecond, said("nothing of the kind"))
 		began := time.Now()
 		atOnce(5, func(int) tool.Result { return b.put("k", "x") })
-		if since := time.Since(began); since != 1200*time.Millisecond {
+		if since := time.Since(began); since != 1100*time.Millisecond {
 			t.Errorf("it took %v", since)
 		}
 		b.wantStarts(1)
 	})
+}
+
+// What a start makes of a folder that is not the session's own counts for the first
+// call as for the next.
+func TestAFolderThatAStartMakes(t *testing.T) {
+	for name, test := range map[string]struct {
+		before, start func(folder string) error
+		path          string
+		want          tool.Code // "" where it is within
+		starts        int
+	}{
+		"the folder": {start: func(folder string) error { return os.MkdirAll(folder, 0o700) }, path: "/n", starts: 1},
+		"a link that leads out of it": {
+			before: func(folder string) error { return os.Mkdir(folder, 0o700) },
+			start:  func(folder string) error { return os.Symlink("/", folder+"/out") },
+			path:   "/out/n", want: tool.ResourceForbidden, starts: 1,
+		},
+		"nothing": {
+			before: func(folder string) error { return os.Mkdir(folder, 0o700) },
+			path:   "/../n", want: tool.ResourceForbidden,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir() + "/data"
+			if test.before != nil {
+				if err := test.before(folder); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b := open(t, func(s *server, _, put *overlay.Tool) {
+				put.Contract.Resources = []contract.Resource{{Argument: "name"}}
+				put.Within = map[string]string{"name": folder}
+				if test.start != nil {
+					s.start = func(context.Context) error { return test.start(folder) }
+				}
+			})
+			for _, key := range []string{"k1", "k2"} {
+				result := b.call("put", `{"name":`+quote(folder+test.path)+`,"text":"x","action_id":`+quote(key)+`}`)
+				if test.want != "" {
+					refused(t, result, test.want, tool.NotApplied)
+				} else {
+					ok(t, result)
+				}
+			}
+			b.wantStarts(test.starts)
+		})
+	}
 }

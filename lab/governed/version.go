@@ -29,6 +29,7 @@ func (s *session) version(ctx context.Context, t *covered, arguments json.RawMes
 	if err != nil {
 		return v, err
 	}
+	s.opening.atWork()
 	ctx, cancel := context.WithTimeout(ctx, t.Contract.Timeout)
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)()
