@@ -5,6 +5,8 @@ package sandbox
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -50,9 +52,14 @@ func TestLookWhileACallIsUnderWay(t *testing.T) {
 			called := aside(t, opened, write("hung", "x"))
 			var lines []string
 			promptly(t, "a look", func() {
-				for len(lines) == 0 && t.Context().Err() == nil {
-					lines = observe(t, opened)
+				// A look may meet a file that is made and not yet written.
+				for t.Context().Err() == nil {
+					if text, _ := os.ReadFile(filepath.Join(opened.bench.folder.path, "hung.txt")); string(text) == "x" {
+						break
+					}
+					time.Sleep(time.Millisecond)
 				}
+				lines = observe(t, opened)
 			})
 			if len(lines) != 1 || len(called) != 0 {
 				t.Errorf("%q, and %d calls have ended", lines, len(called))
