@@ -134,17 +134,28 @@ func (s *session) Effects() int {
 func (s *session) Observe(ctx context.Context) ([]tool.Effect, error) {
 	ctx, cancel := within(ctx, s.life)
 	defer cancel()
-	s.looking.Lock()
-	defer s.looking.Unlock()
-	s.bench.turn.RLock()
-	defer s.bench.turn.RUnlock()
-	effects, err := s.watcher.Observe(ctx)
+	effects, err := s.look(ctx, nil)
 	if err != nil {
 		s.mu.Lock()
 		s.busy = true
 		s.mu.Unlock()
 		return nil, s.surface.overtaken(s.surface.unseen(ctx, err))
 	}
+	return effects, nil
+}
+
+// look is one look at the backend, which no other comes between. It counts what has
+// changed, but for what is passed over, by resource.
+func (s *session) look(ctx context.Context, passedOver map[string]bool) ([]tool.Effect, error) {
+	s.looking.Lock()
+	defer s.looking.Unlock()
+	s.bench.turn.RLock()
+	defer s.bench.turn.RUnlock()
+	effects, err := s.watcher.Observe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	effects = slices.DeleteFunc(effects, func(e tool.Effect) bool { return passedOver[e.Resource] })
 	return s.count(effects), nil
 }
 
@@ -181,8 +192,8 @@ func (s *Surface) learnEnd(ctx context.Context, b *bench) (ended bool) {
 }
 
 // Settle implements [tool.Observed]. It ends a server that is the case's own, with
-// the calls that are under way, and looks once more. What cannot be looked at without it, such as an address at which
-// it answered itself, tells nothing.
+// the calls that are under way, and looks once more. What cannot be looked at without
+// it, such as an address at which it answered itself, tells nothing.
 func (s *session) Settle(ctx context.Context) ([]tool.Effect, error) {
 	if !s.surface.endsWithCase() {
 		return nil, nil
@@ -190,16 +201,11 @@ func (s *session) Settle(ctx context.Context) ([]tool.Effect, error) {
 	s.bench.client.Close()
 	ctx, cancel := within(ctx, s.life)
 	defer cancel()
-	s.looking.Lock()
-	defer s.looking.Unlock()
-	s.bench.turn.RLock()
-	defer s.bench.turn.RUnlock()
-	effects, err := s.watcher.Observe(ctx)
+	effects, err := s.look(ctx, s.surface.atEnd)
 	if err != nil {
 		return nil, s.surface.overtaken(ctx.Err())
 	}
-	effects = slices.DeleteFunc(effects, func(e tool.Effect) bool { return s.surface.atEnd[e.Resource] })
-	return s.count(effects), nil
+	return effects, nil
 }
 
 // count takes what was seen to change, and takes the path out of it.
