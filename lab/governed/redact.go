@@ -16,10 +16,7 @@ import (
 // redactor takes the values of some fields out of what a server says. The registry
 // does that for fields of the output; a server also writes JSON into texts, and
 // says in its errors what it likes. The nil redactor takes out nothing.
-type redactor struct {
-	secrets     map[string]bool
-	credentials bool
-}
+type redactor struct{ hidden registry.Redaction }
 
 // redacted is what the registry puts there too, where it is given no key.
 const redacted = registry.Redacted
@@ -28,18 +25,15 @@ const redacted = registry.Redacted
 const maxNested = 4
 
 func newRedactor(limits *contract.Output) *redactor {
-	if limits == nil || len(limits.Secret) == 0 && !limits.Credentials {
+	hidden := registry.RedactionBy(limits)
+	if !hidden.Any() {
 		return nil
 	}
-	r := &redactor{make(map[string]bool, len(limits.Secret)), limits.Credentials}
-	for _, name := range limits.Secret {
-		r.secrets[name] = true
-	}
-	return r
+	return &redactor{hidden}
 }
 
 func (r *redactor) hides(name string) bool {
-	return r != nil && (r.secrets[name] || r.credentials && registry.NamesCredential(name))
+	return r != nil && r.hidden.Has(name)
 }
 
 // document returns a JSON document without what is hidden.

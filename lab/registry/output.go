@@ -51,23 +51,36 @@ func (c *Crossing) checkOutput() *tool.Error {
 		}
 		return refusal
 	}
-	if c.entry.secrets != nil || limits.Credentials {
-		if c.redact(decoded) {
-			c.output = jsonvalue.AppendCanonical(nil, decoded)
-		}
+	if c.entry.redaction.Any() && c.redact(decoded) {
+		c.output = jsonvalue.AppendCanonical(nil, decoded)
 	}
 	return nil
 }
 
-func secretFields(limits *contract.Output) map[string]bool {
-	if limits == nil || len(limits.Secret) == 0 {
-		return nil
+// Redaction says which fields have values that never leave the runtime.
+type Redaction struct {
+	names       map[string]bool
+	credentials bool // and those that NamesCredential
+}
+
+// RedactionBy is what a contract asks for; nil asks for none.
+func RedactionBy(limits *contract.Output) Redaction {
+	if limits == nil {
+		return Redaction{}
 	}
-	fields := make(map[string]bool, len(limits.Secret))
+	r := Redaction{make(map[string]bool, len(limits.Secret)), limits.Credentials}
 	for _, name := range limits.Secret {
-		fields[name] = true
+		r.names[name] = true
 	}
-	return fields
+	return r
+}
+
+// Any reports whether there can be such a field.
+func (r Redaction) Any() bool { return len(r.names) > 0 || r.credentials }
+
+// Has reports whether a field of this name is one.
+func (r Redaction) Has(name string) bool {
+	return r.names[name] || r.credentials && NamesCredential(name)
 }
 
 // redact replaces, in place, the values of secret fields. It reports whether
@@ -81,7 +94,7 @@ func (c *Crossing) redact(value any) bool {
 		}
 	case map[string]any:
 		for name, member := range v {
-			if member != nil && (c.entry.secrets[name] || c.entry.Output.Credentials && NamesCredential(name)) {
+			if member != nil && c.entry.redaction.Has(name) {
 				v[name] = c.registry.marker(member)
 				found = true
 				continue
@@ -128,7 +141,7 @@ func NamesCredential(name string) bool {
 // redacted returns a JSON document without the secrets that the contract of the
 // call names, by the names of their fields.
 func (c *Crossing) redacted(document json.RawMessage) json.RawMessage {
-	if c.entry == nil || c.entry.Output == nil || c.entry.secrets == nil && !c.entry.Output.Credentials {
+	if c.entry == nil || !c.entry.redaction.Any() {
 		return document
 	}
 	value, err := jsonvalue.Decode(document)

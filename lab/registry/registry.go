@@ -142,8 +142,8 @@ type Catalog struct {
 
 type entry struct {
 	contract.Contract
-	input, output *schema.Schema  // output is nil where somebody else's tool says nothing of it
-	secrets       map[string]bool // fields to redact, by name
+	input, output *schema.Schema // output is nil where somebody else's tool says nothing of it
+	redaction     Redaction
 }
 
 func (e *entry) retired() bool { return e.Lifecycle != nil && e.Lifecycle.Retired }
@@ -208,7 +208,7 @@ func compile(c contract.Contract) (*entry, error) {
 			return nil, fmt.Errorf("contract of tool %q: output schema: %w", c.Name, err)
 		}
 	}
-	return &entry{complete, input, output, secretFields(complete.Output)}, nil
+	return &entry{complete, input, output, RedactionBy(complete.Output)}, nil
 }
 
 func byName(a, b tool.Definition) int { return cmp.Compare(a.Name, b.Name) }
