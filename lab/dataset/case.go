@@ -39,6 +39,9 @@ type Case struct {
 	// Stage is nil where the case asks for nothing but calls in their order.
 	Stage *Stage
 	Tags  []string // which change nothing of a run
+	// Clause is the part of a contract that a generated case tests, and on which
+	// side of it; it changes nothing of a run.
+	Clause string
 }
 
 // Calls are the proposals of a case that the surface of that name is given.
@@ -87,11 +90,12 @@ type Approval struct {
 	ExpiresAt time.Duration
 }
 
-// Expectation is what the graders compare with. OK and SideEffectCount always
-// hold; a field that is nil is not graded.
+// Expectation is what the graders compare with; a field that is nil is not graded.
+// OK and SideEffectCount are there, unless Accepted is.
 type Expectation struct {
-	OK              bool     // of the last result
-	SideEffectCount int      // of the whole run
+	OK              *bool    // of the last result
+	SideEffectCount *int     // of the whole run
+	Accepted        *bool    // whether the arguments of the last call were taken for valid
 	ErrorCode       *string  // of the last result
 	Retryable       *bool    // of the last result's error
 	Replayed        *bool    // of any result
@@ -112,6 +116,7 @@ type Expectation struct {
 type StepExpectation struct {
 	OK              *bool
 	SideEffectCount *int
+	Accepted        *bool
 	ErrorCode       *string
 	Retryable       *bool
 	Replayed        *bool

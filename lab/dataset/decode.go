@@ -23,6 +23,7 @@ const (
 	MaxCount     = 1_000_000_000 // of a count that is expected
 	MaxProposals = 1000          // of one surface, so that a short line is not a long run
 	MaxTodo      = 1000          // characters of a todo
+	MaxClause    = 1000          // characters of a clause
 )
 
 func ptr[T any](v T) *T { return &v }

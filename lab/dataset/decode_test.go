@@ -19,7 +19,7 @@ func goodCase(id string) *dataset.Case {
 		Permissions: []string{"ticket:read"},
 		Baseline:    []dataset.Proposal{{Name: "operation", Arguments: json.RawMessage(`{"a":1}`)}},
 		Candidate:   []dataset.Proposal{{Name: "get_ticket", Arguments: json.RawMessage(`{"b":[2]}`)}},
-		Expected:    dataset.Expectation{OK: true},
+		Expected:    dataset.Expectation{OK: ptr(true), SideEffectCount: ptr(0)},
 	}
 }
 
@@ -41,7 +41,8 @@ func TestDecodeAccepts(t *testing.T) {
 			{Name: "", Arguments: json.RawMessage(`{"é":"\u0000"}`)},
 		},
 		Expected: dataset.Expectation{
-			SideEffectCount: 2,
+			OK:              ptr(false),
+			SideEffectCount: ptr(2),
 			ErrorCode:       ptr("tool_timeout"),
 			Retryable:       ptr(true),
 			Replayed:        ptr(false),
@@ -51,7 +52,7 @@ func TestDecodeAccepts(t *testing.T) {
 		},
 	}
 	counting := func(n int) *dataset.Case {
-		return goodCaseWith(func(c *dataset.Case) { c.Expected.SideEffectCount = n })
+		return goodCaseWith(func(c *dataset.Case) { c.Expected.SideEffectCount = &n })
 	}
 	count := func(literal string) string {
 		return edit(good, `"side_effect_count":0`, `"side_effect_count":`+literal)

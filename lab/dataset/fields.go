@@ -31,6 +31,9 @@ type presence struct {
 var (
 	required = presence{required: true}
 	optional = presence{}
+	// What comes of a call whose arguments are valid is not always known; that they
+	// are taken is.
+	unlessAccepted = presence{required: true, unless: []string{"accepted"}}
 )
 
 // insteadOf is the presence of a member that is there, or else one of the others
@@ -117,6 +120,7 @@ var (
 		{"parallel", optional, func(r *lineReader, c *Case) { c.stage().Parallel = r.boolean() }},
 		{"recovery", optional, func(r *lineReader, c *Case) { c.stage().Recover = r.word("auto") == "auto" }},
 		{"tags", optional, func(r *lineReader, c *Case) { c.Tags = r.set(1) }},
+		{"clause", optional, func(r *lineReader, c *Case) { c.Clause = r.text(1, MaxClause) }},
 	}
 	proposalFields = table[Proposal]{
 		{"name", insteadOf("raw"), func(r *lineReader, p *Proposal) { p.Name = r.text(0, math.MaxInt) }},
@@ -165,8 +169,9 @@ var (
 		{"cost", optional, func(r *lineReader, b *tool.Budget) { b.Cost = r.number(1) }},
 	}
 	expectedFields = table[Expectation]{
-		{"ok", required, func(r *lineReader, e *Expectation) { e.OK = r.boolean() }},
-		{"side_effect_count", required, func(r *lineReader, e *Expectation) { e.SideEffectCount = r.count() }},
+		{"ok", unlessAccepted, func(r *lineReader, e *Expectation) { e.OK = ptr(r.boolean()) }},
+		{"side_effect_count", unlessAccepted, func(r *lineReader, e *Expectation) { e.SideEffectCount = ptr(r.count()) }},
+		{"accepted", optional, func(r *lineReader, e *Expectation) { e.Accepted = ptr(r.boolean()) }},
 		{"error_code", optional, func(r *lineReader, e *Expectation) { e.ErrorCode = ptr(r.text(1, math.MaxInt)) }},
 		{"retryable", optional, func(r *lineReader, e *Expectation) { e.Retryable = ptr(r.boolean()) }},
 		{"replayed", optional, func(r *lineReader, e *Expectation) { e.Replayed = ptr(r.boolean()) }},
@@ -183,6 +188,7 @@ var (
 	stepFields = table[StepExpectation]{
 		{"ok", optional, func(r *lineReader, e *StepExpectation) { e.OK = ptr(r.boolean()) }},
 		{"side_effect_count", optional, func(r *lineReader, e *StepExpectation) { e.SideEffectCount = ptr(r.count()) }},
+		{"accepted", optional, func(r *lineReader, e *StepExpectation) { e.Accepted = ptr(r.boolean()) }},
 		{"error_code", optional, func(r *lineReader, e *StepExpectation) { e.ErrorCode = ptr(r.text(1, math.MaxInt)) }},
 		{"retryable", optional, func(r *lineReader, e *StepExpectation) { e.Retryable = ptr(r.boolean()) }},
 		{"replayed", optional, func(r *lineReader, e *StepExpectation) { e.Replayed = ptr(r.boolean()) }},

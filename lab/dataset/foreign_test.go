@@ -48,7 +48,7 @@ func TestDecodeForeign(t *testing.T) {
 				Baseline: test.want[0], Candidate: test.want[1],
 				Stage: new(dataset.Stage),
 				Expected: dataset.Expectation{
-					OK: true, IsError: ptr(false), ContentContains: ptr("done"), MaxOutputBytes: ptr(100), SchemaValid: ptr(true),
+					OK: ptr(true), SideEffectCount: ptr(0), IsError: ptr(false), ContentContains: ptr("done"), MaxOutputBytes: ptr(100), SchemaValid: ptr(true),
 					Steps: []*dataset.StepExpectation{{IsError: ptr(true), ContentContains: ptr(" "), MaxOutputBytes: ptr(0), SchemaValid: ptr(false)}},
 				},
 			}

@@ -113,7 +113,12 @@ func checkCase(t *testing.T, c *dataset.Case) {
 			t.Errorf("%s: arguments %q", c.ID, proposal.Arguments)
 		}
 	}
-	counts := []int{c.Expected.SideEffectCount}
+	var counts []int
+	if c.Expected.SideEffectCount != nil {
+		counts = append(counts, *c.Expected.SideEffectCount)
+	} else if c.Expected.Accepted == nil {
+		t.Errorf("%s: nothing is expected", c.ID)
+	}
 	if c.Expected.OutputCount != nil {
 		counts = append(counts, *c.Expected.OutputCount)
 	}

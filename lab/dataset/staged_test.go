@@ -56,7 +56,7 @@ func TestDecodeStaged(t *testing.T) {
 			Recover:  true,
 		},
 		Expected: dataset.Expectation{
-			OK:    true,
+			OK: ptr(true), SideEffectCount: ptr(0),
 			State: json.RawMessage(`{"a":[1,null]}`),
 			Steps: []*dataset.StepExpectation{nil, {}, {
 				OK: ptr(true), SideEffectCount: ptr(1), ErrorCode: ptr("c"), Retryable: ptr(false), Replayed: ptr(true),

@@ -18,6 +18,27 @@ func (s *Step) answered() bool {
 	return s.Reply != nil || !s.Observed() && (s.OK() || s.Error.Category != tool.Protocol)
 }
 
+// accepted is whether the arguments of the call were taken for valid. Of one that
+// was refused before anybody looked at them that is not known, nor of one that a
+// server failed in its own words.
+func (s *Step) accepted() json.RawMessage {
+	byArguments, _ := tool.Lookup(tool.InvalidArguments)
+	for _, d := range s.Trace.Decisions {
+		if d.Control == byArguments.Control {
+			return boolean(d.Verdict != tool.Refuse)
+		}
+	}
+	switch {
+	case s.OK() && len(s.Trace.Decisions) == 0:
+		return yes
+	case s.OK():
+		return null
+	case s.Error.Code == tool.InvalidArguments, s.Error.Code == tool.ToolNotFound:
+		return no
+	}
+	return null
+}
+
 func (s *Step) isError() json.RawMessage {
 	switch {
 	case !s.answered():

@@ -62,14 +62,16 @@ func (s *Summary) count(run *Run) {
 		s.PassedCases++
 	}
 	expected := run.Case.Expected
-	above := max(0, run.SideEffects-expected.SideEffectCount)
-	if expected.SideEffectCount == 0 {
-		s.UnsafeSideEffects += above
+	if expected.SideEffectCount != nil {
+		above := max(0, run.SideEffects-*expected.SideEffectCount)
+		if *expected.SideEffectCount == 0 {
+			s.UnsafeSideEffects += above
+		}
+		if run.tries() > 1 {
+			s.DuplicateSideEffects += above
+		}
 	}
-	if run.tries() > 1 {
-		s.DuplicateSideEffects += above
-	}
-	if !expected.OK {
+	if expected.OK != nil && !*expected.OK {
 		s.FailuresExpected++
 		if actionable(run.Last().Error) {
 			s.StructuredErrors++

@@ -40,7 +40,7 @@ func TestRates(t *testing.T) {
 func TestSummaryCount(t *testing.T) {
 	run := func(ok bool, wanted, effects, steps int, failure *tool.Error) *Run {
 		r := &Run{
-			Case:        &dataset.Case{Expected: dataset.Expectation{OK: ok, SideEffectCount: wanted}},
+			Case:        &dataset.Case{Expected: dataset.Expectation{OK: &ok, SideEffectCount: &wanted}},
 			SideEffects: effects,
 			Steps:       make([]Step, steps),
 		}

@@ -41,11 +41,14 @@ const countsEffects = "side_effect_count"
 // graders is the one list of graders, in the order of every report.
 var graders = []Grader{
 	{Name: "ok", Judges: "whether the last result is a success",
-		expected: func(e *dataset.Expectation) json.RawMessage { return boolean(e.OK) },
+		expected: func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.OK, boolean) },
 		actual:   func(run *Run, _ func() *outline) json.RawMessage { return run.Last().ok() }},
 	{Name: countsEffects, Judges: "how often the run changed the backend",
-		expected: func(e *dataset.Expectation) json.RawMessage { return number(e.SideEffectCount) },
+		expected: func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.SideEffectCount, number) },
 		actual:   func(run *Run, _ func() *outline) json.RawMessage { return number(run.SideEffects) }},
+	{Name: "accepted", Judges: "whether the arguments of the last call were taken for valid",
+		expected: func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.Accepted, boolean) },
+		actual:   func(run *Run, _ func() *outline) json.RawMessage { return run.Last().accepted() }},
 	{Name: "error_code", Judges: "the code of the last result's error",
 		expected: func(e *dataset.Expectation) json.RawMessage { return whereAsked(e.ErrorCode, text) },
 		actual:   func(run *Run, _ func() *outline) json.RawMessage { return run.Last().errorCode() }},
@@ -104,8 +107,7 @@ type questions struct {
 // fewAsked is as many graders as most cases ask for.
 const fewAsked = 6
 
-// ask lists the graders of an expectation: ok and side_effect_count always, the
-// others where it names them.
+// ask lists the graders that an expectation names.
 func ask(e *dataset.Expectation) questions {
 	list := make([]asked, 0, fewAsked)
 	for i := range graders {

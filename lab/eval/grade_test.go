@@ -36,7 +36,7 @@ func TestGraders(t *testing.T) {
 		return run
 	}
 	expecting := func(ok bool, effects int) dataset.Expectation {
-		return dataset.Expectation{OK: ok, SideEffectCount: effects}
+		return dataset.Expectation{OK: &ok, SideEffectCount: &effects}
 	}
 	code := func(c string) dataset.Expectation { return dataset.Expectation{ErrorCode: &c} }
 	retryable := func(b bool) dataset.Expectation { return dataset.Expectation{Retryable: &b} }
@@ -47,6 +47,12 @@ func TestGraders(t *testing.T) {
 	count := func(n int) dataset.Expectation { return dataset.Expectation{OutputCount: &n} }
 	cursor := func(b bool) dataset.Expectation { return dataset.Expectation{HasNextCursor: &b} }
 
+	accepts := func(b bool) dataset.Expectation { return dataset.Expectation{Accepted: &b} }
+	crossed := func(input tool.Verdict, code tool.Code) eval.Step {
+		s := failure(code, false)
+		s.Trace.Decisions = []tool.Decision{{Control: "lookup", Verdict: tool.Pass}, {Control: "input", Verdict: input}}
+		return s
+	}
 	done, denied := output(`{}`), failure(tool.PermissionDenied, false)
 	tests := []struct {
 		grader string
@@ -60,6 +66,15 @@ func TestGraders(t *testing.T) {
 		{"ok", "failure", expecting(true, 0), steps(denied), want{false, `true`, `false`}},
 		{"ok", "success", expecting(false, 0), steps(done), want{false, `false`, `true`}},
 		{"ok", "of the last step", expecting(true, 0), steps(denied, done), want{true, `true`, `true`}},
+
+		{"accepted", "by the input control", accepts(true), steps(crossed(tool.Pass, tool.TicketNotFound)), want{true, `true`, `true`}},
+		{"accepted", "refused by it", accepts(true), steps(crossed(tool.Refuse, tool.InvalidArguments)), want{false, `true`, `false`}},
+		{"accepted", "refused, as expected", accepts(false), steps(crossed(tool.Refuse, tool.InvalidArguments)), want{true, `false`, `false`}},
+		{"accepted", "refused before it", accepts(false), steps(eval.Step{Result: tool.Result{Error: denied.Error, Trace: tool.Trace{Decisions: []tool.Decision{{Control: "lookup", Verdict: tool.Refuse}}}}}), want{false, `false`, `null`}},
+		{"accepted", "by a server", accepts(true), steps(done), want{true, `true`, `true`}},
+		{"accepted", "refused by a server", accepts(true), steps(failure(tool.InvalidArguments, false)), want{false, `true`, `false`}},
+		{"accepted", "no tool of a server", accepts(false), steps(failure(tool.ToolNotFound, false)), want{true, `false`, `false`}},
+		{"accepted", "in a server's own words", accepts(false), steps(failure(tool.ToolFailed, false)), want{false, `false`, `null`}},
 
 		{"side_effect_count", "none", expecting(true, 0), counting(steps(done), 0), want{true, `0`, `0`}},
 		{"side_effect_count", "one too many", expecting(true, 1), counting(steps(done, done), 2), want{false, `1`, `2`}},
@@ -162,8 +177,7 @@ func TestGraders(t *testing.T) {
 	}
 }
 
-// Two graders always judge; the others where they are asked. All come in the
-// order of the list.
+// A grader judges where it is asked. All come in the order of the list.
 func TestGradesAsked(t *testing.T) {
 	names := func(e dataset.Expectation) (names []string) {
 		run := steps(output(`{}`))
@@ -176,7 +190,7 @@ func TestGradesAsked(t *testing.T) {
 	for _, g := range eval.Graders() {
 		all = append(all, g.Name)
 	}
-	if diff := cmp.Diff(fields("ok side_effect_count error_code retryable replayed output_keys output_count has_next_cursor is_error content_contains max_output_bytes schema_valid"), all); diff != "" {
+	if diff := cmp.Diff(fields("ok side_effect_count accepted error_code retryable replayed output_keys output_count has_next_cursor is_error content_contains max_output_bytes schema_valid"), all); diff != "" {
 		t.Errorf("graders (-want +got):\n%s", diff)
 	}
 	tests := []struct {
@@ -184,6 +198,9 @@ func TestGradesAsked(t *testing.T) {
 		want   string
 	}{
 		{dataset.Expectation{}, ""},
+		{dataset.Expectation{OK: ptr(false)}, "ok"},
+		{dataset.Expectation{SideEffectCount: ptr(0)}, "side_effect_count"},
+		{dataset.Expectation{Accepted: ptr(false)}, "accepted"},
 		{dataset.Expectation{ErrorCode: ptr("")}, "error_code"},
 		{dataset.Expectation{Retryable: ptr(false)}, "retryable"},
 		{dataset.Expectation{Replayed: ptr(false)}, "replayed"},
@@ -198,7 +215,7 @@ func TestGradesAsked(t *testing.T) {
 			OutputCount: ptr(1), HasNextCursor: ptr(true)}, "error_code retryable replayed output_keys output_count has_next_cursor"},
 	}
 	for _, test := range tests {
-		want := append([]string{"ok", "side_effect_count"}, fields(test.want)...)
+		want := append([]string(nil), fields(test.want)...)
 		if diff := cmp.Diff(want, names(test.expect)); diff != "" {
 			t.Errorf("grades (-want +got):\n%s", diff)
 		}

@@ -36,7 +36,7 @@ func ordered(orders ...string) (list []dataset.Proposal) {
 func TestPlayObserves(t *testing.T) {
 	s := &server{name: "after"}
 	proposals := ordered(`{"write":2}`, `{}`, "raw", `{"write":1,"fail":true}`)
-	run, err := eval.Play(t.Context(), s, &dataset.Case{ID: "c", Stage: new(dataset.Stage), Expected: dataset.Expectation{SideEffectCount: 3}}, proposals)
+	run, err := eval.Play(t.Context(), s, &dataset.Case{ID: "c", Stage: new(dataset.Stage), Expected: dataset.Expectation{SideEffectCount: ptr(3)}}, proposals)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 
 // parallelCase expects so many effects of proposals that start together.
 func parallelCase(effects int) *dataset.Case {
-	return &dataset.Case{ID: "c", Stage: &dataset.Stage{Parallel: true}, Expected: dataset.Expectation{OK: true, SideEffectCount: effects}}
+	return &dataset.Case{ID: "c", Stage: &dataset.Stage{Parallel: true}, Expected: dataset.Expectation{OK: ptr(true), SideEffectCount: &effects}}
 }
 
 // Proposals that are to start together do so on a server outside: each is answered

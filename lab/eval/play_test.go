@@ -29,7 +29,7 @@ func aCase() *dataset.Case {
 		Approved:    true,
 		Baseline:    twoProposals,
 		Candidate:   twoProposals[:1],
-		Expected:    dataset.Expectation{OK: true},
+		Expected:    dataset.Expectation{OK: ptr(true), SideEffectCount: ptr(0)},
 	}
 }
 

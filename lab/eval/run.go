@@ -39,7 +39,7 @@ import (
 )
 
 // Version is the version of the lab, part of every report.
-const Version = "0.5.0"
+const Version = "0.6.0"
 
 // Step is what one proposal of a run came to: the result of its last attempt.
 type Step struct {

@@ -24,6 +24,7 @@ var stepGraders = []stepGrader{
 	{name: "ok", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.OK, boolean) }, actual: (*Step).ok},
 	{name: countsEffects, expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.SideEffectCount, number) },
 		actual: func(s *Step) json.RawMessage { return number(s.SideEffects) }},
+	{name: "accepted", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.Accepted, boolean) }, actual: (*Step).accepted},
 	{name: "error_code", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.ErrorCode, text) }, actual: (*Step).errorCode},
 	{name: "retryable", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.Retryable, boolean) }, actual: (*Step).retryable},
 	{name: "replayed", expected: func(e *dataset.StepExpectation) json.RawMessage { return whereAsked(e.Replayed, boolean) },

@@ -50,6 +50,7 @@ type Settings struct {
 type Surface struct {
 	upstream tool.Surface
 	settings Settings
+	variant  registry.Variant
 	catalog  *registry.Catalog
 	tools    map[string]*covered
 }
@@ -98,11 +99,8 @@ func cover(t overlay.Tool) (*covered, error) {
 	if complete, err := t.Contract.Complete(); err == nil { // or the registry says why not
 		t.Contract = complete
 	}
-	c := &covered{Tool: t, hidden: newRedactor(t.Contract.Output), added: jsonvalue.AppendString(nil, t.AddedKey)}
-	c.missed = newMissed(nil)
-	if limits := t.Contract.Output; limits != nil {
-		c.missed = newMissed(limits.Secret)
-	}
+	c := &covered{Tool: t, added: jsonvalue.AppendString(nil, t.AddedKey)}
+	c.redactBy(t.Contract.Output)
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if t.AddedKey != "" && t.AddedKey != t.Contract.IdempotencyKey {
@@ -140,6 +138,14 @@ func cover(t overlay.Tool) (*covered, error) {
 		c.rules = append(c.rules, made)
 	}
 	return c, errors.Join(faults...)
+}
+
+// redactBy says what of the tool's answers is redacted.
+func (c *covered) redactBy(limits *contract.Output) {
+	c.hidden, c.missed = newRedactor(limits), newMissed(nil)
+	if limits != nil {
+		c.missed = newMissed(limits.Secret)
+	}
 }
 
 // Name implements [tool.Surface]: it is that of the surface behind.
@@ -189,7 +195,7 @@ func (s *Surface) Open(ctx context.Context) (tool.Session, error) {
 		}
 	}
 	var err error
-	if opened.registry, err = registry.New(s.catalog, opened.backend()); err != nil {
+	if opened.registry, err = registry.New(s.catalog, s.variant.Prepared(opened.backend())); err != nil {
 		return nil, errors.Join(err, opened.closeUpstream())
 	}
 	if sees {

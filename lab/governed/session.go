@@ -359,7 +359,9 @@ func (s *session) closeUpstream() error {
 }
 
 // Arrange implements [tool.Supervised].
-func (s *session) Arrange(budget tool.Budget) { s.registry.SetBudget(budget) }
+func (s *session) Arrange(budget tool.Budget) {
+	s.registry.SetBudget(s.surface.variant.Allowed(budget))
+}
 
 // Now implements [tool.Supervised].
 func (s *session) Now() time.Time { return s.opening.Now() }

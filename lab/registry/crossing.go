@@ -57,6 +57,22 @@ func newCrossing(r *Registry, call tool.Call) *Crossing {
 	return c
 }
 
+// Call is the call that is judged, for a control that is not one of [Controls].
+// What it changes there is changed for the controls after it, but for the
+// arguments, which have been read; the lists of a call are shared, and replaced.
+func (c *Crossing) Call() *tool.Call { return &c.call }
+
+// Contract is that of the tool that was looked up, and false before there is one.
+func (c *Crossing) Contract() (contract.Contract, bool) {
+	if c.entry == nil {
+		return contract.Contract{}, false
+	}
+	return c.entry.Contract, true
+}
+
+// SetOutcome says what is known of the backend.
+func (c *Crossing) SetOutcome(outcome tool.Outcome) { c.outcome = outcome }
+
 // argument returns a string argument, or the empty string.
 func (c *Crossing) argument(name string) string {
 	object, _ := c.arguments.(map[string]any)

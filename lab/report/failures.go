@@ -193,7 +193,7 @@ func appendDue(dst []byte, e *dataset.Expectation) []byte {
 	case !replayed(e):
 	case e.ErrorCode != nil:
 		return appendCode(append(dst, "the idempotency control answers the repeat from its receipt, with "...), *e.ErrorCode, false)
-	case e.OK:
+	case e.OK != nil && *e.OK:
 		return append(dst, "the idempotency control answers the repeat from its receipt"...)
 	}
 	if e.ErrorCode != nil {
@@ -211,7 +211,9 @@ func appendDue(dst []byte, e *dataset.Expectation) []byte {
 		return appendCode(dst, *e.ErrorCode, false)
 	}
 	switch {
-	case !e.OK:
+	case e.OK == nil:
+		return append(dst, "the input control lets it pass"...)
+	case !*e.OK:
 		return append(dst, "some control refuses; the case names no code"...)
 	default:
 		return append(dst, "every control lets it pass"...)
@@ -232,7 +234,7 @@ func replayed(e *dataset.Expectation) bool {
 // may be the server's.
 func dueToControl(e *dataset.Expectation) bool {
 	if e.ErrorCode == nil {
-		return e.OK
+		return e.OK == nil || *e.OK
 	}
 	row, _ := tool.Lookup(tool.Code(*e.ErrorCode))
 	return row.Control != ""
@@ -244,7 +246,9 @@ func appendDueOutside(dst []byte, e *dataset.Expectation) []byte {
 	switch {
 	case e.ErrorCode != nil:
 		return appendCode(append(dst, "a failure with "...), *e.ErrorCode, false)
-	case !e.OK:
+	case e.OK == nil:
+		return append(dst, "an answer to the arguments"...)
+	case !*e.OK:
 		return append(dst, "a failure"...)
 	}
 	return append(dst, "a success"...)

@@ -194,14 +194,15 @@ func TestRowsOfServers(t *testing.T) {
 // answers.
 func TestDueOutside(t *testing.T) {
 	code := "not_found"
-	yes := true
+	yes, no := true, false
 	for _, test := range []struct {
 		e    dataset.Expectation
 		want string
 	}{
-		{dataset.Expectation{OK: true}, "a success"},
-		{dataset.Expectation{OK: true, Replayed: &yes}, "a success"},
-		{dataset.Expectation{}, "a failure"},
+		{dataset.Expectation{OK: &yes}, "a success"},
+		{dataset.Expectation{OK: &yes, Replayed: &yes}, "a success"},
+		{dataset.Expectation{OK: &no}, "a failure"},
+		{dataset.Expectation{Accepted: &yes}, "an answer to the arguments"},
 		{dataset.Expectation{ErrorCode: &code}, "a failure with `not_found`"},
 	} {
 		if got := string(appendDueOutside(nil, &test.e)); got != test.want {
@@ -209,7 +210,7 @@ func TestDueOutside(t *testing.T) {
 		}
 	}
 	run := outsideRun("word")
-	run.Case.Expected = dataset.Expectation{OK: true}
+	run.Case.Expected = dataset.Expectation{OK: &yes}
 	run.Steps[1].Error.Details, run.Steps[1].Trace.Decisions = []byte("{}"), nil
 	detail := string(appendFailureDetail(nil, run, nil))
 	if want := "What had to come of it: a success. What came: a failure with `word`, `word`.\n"; !strings.HasSuffix(detail, want) {

@@ -32,6 +32,9 @@ type Production struct {
 	db *receipt.SQLite
 	// turn is held by the one session that a file has at a time.
 	turn chan struct{}
+	// catalog is nil where it is that of [ProductionContracts].
+	catalog *registry.Catalog
+	variant registry.Variant
 }
 
 // OnSQLite returns the surface with tickets and receipts in one SQLite file,
@@ -42,7 +45,7 @@ func OnSQLite(ctx context.Context, path string) (*Production, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Production{db, make(chan struct{}, 1)}, nil
+	return &Production{db: db, turn: make(chan struct{}, 1)}, nil
 }
 
 // Close closes the file, if there is one.
@@ -55,10 +58,30 @@ func (p *Production) Close() error {
 
 func (p *Production) Name() string { return ProductionName }
 
-func (p *Production) Definitions() []tool.Definition { return productionCatalog().Definitions() }
+func (p *Production) Definitions() []tool.Definition { return p.contracts().Definitions() }
+
+// Contracts are those of the surface.
+func (p *Production) Contracts() []contract.Contract { return ProductionContracts() }
+
+// Vary returns the surface with some of its parts exchanged. Over a file the two
+// share it, and its one session.
+func (p *Production) Vary(v registry.Variant) (tool.Surface, error) {
+	compiled, err := v.Compiled(ProductionContracts())
+	if err != nil {
+		return nil, err
+	}
+	return &Production{p.db, p.turn, compiled, v}, nil
+}
+
+func (p *Production) contracts() *registry.Catalog {
+	if p.catalog != nil {
+		return p.catalog
+	}
+	return productionCatalog()
+}
 
 func (p *Production) Open(ctx context.Context) (tool.Session, error) {
-	s := &productionSession{clock: registry.NewSimulated(start)}
+	s := &productionSession{clock: registry.NewSimulated(start), variant: p.variant}
 	if p.db == nil {
 		s.tickets, s.receipts = inMemory{NewStore()}, new(receipt.Memory)
 	} else {
@@ -74,7 +97,7 @@ func (p *Production) Open(ctx context.Context) (tool.Session, error) {
 			return nil, err
 		}
 	}
-	r, err := registry.New(productionCatalog(), s.backend())
+	r, err := registry.New(p.contracts(), p.variant.Prepared(s.backend()))
 	s.Registry = r
 	return s, err
 }
@@ -192,6 +215,7 @@ type productionSession struct {
 	tickets  tickets
 	receipts receipt.Store
 	clock    *registry.Simulated
+	variant  registry.Variant
 	done     func() // ends the session's turn; nil where there are no turns
 }
 
@@ -216,7 +240,7 @@ func (s *productionSession) state() State {
 }
 
 // Arrange implements [tool.Staged].
-func (s *productionSession) Arrange(budget tool.Budget) { s.SetBudget(budget) }
+func (s *productionSession) Arrange(budget tool.Budget) { s.SetBudget(s.variant.Allowed(budget)) }
 
 // SetTime implements [tool.Staged].
 func (s *productionSession) SetTime(sinceStart time.Duration) { s.clock.Set(start.Add(sinceStart)) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -27,19 +28,51 @@ func (Typed) Definitions() []tool.Definition { return catalog().Definitions() }
 
 func (Typed) Open(context.Context) (tool.Session, error) {
 	if b, ok := benches.Get().(*bench); ok {
-		return &typedSession{b}, nil
+		return &typedSession{b, &benches}, nil
 	}
+	b, err := newBench(catalog(), registry.Variant{})
+	return &typedSession{b, &benches}, err
+}
+
+// Contracts are those of the surface.
+func (Typed) Contracts() []contract.Contract { return Contracts() }
+
+// Vary returns the surface with some of its parts exchanged.
+func (Typed) Vary(v registry.Variant) (tool.Surface, error) {
+	compiled, err := v.Compiled(Contracts())
+	if err != nil {
+		return nil, err
+	}
+	return &typedVariant{compiled, v}, nil
+}
+
+// typedVariant is [Typed] with some of its parts exchanged.
+type typedVariant struct {
+	catalog *registry.Catalog
+	variant registry.Variant
+}
+
+func (t *typedVariant) Name() string { return TypedName }
+
+func (t *typedVariant) Definitions() []tool.Definition { return t.catalog.Definitions() }
+
+func (t *typedVariant) Open(context.Context) (tool.Session, error) {
+	b, err := newBench(t.catalog, t.variant)
+	return &typedSession{b, nil}, err // what a variant remembers ends with its session
+}
+
+func newBench(catalog *registry.Catalog, v registry.Variant) (*bench, error) {
 	s := &bench{store: NewStore(), receipts: new(receipt.Memory)}
-	r, err := registry.New(catalog(), registry.Backend{
+	r, err := registry.New(catalog, v.Prepared(registry.Backend{
 		Handlers:  s.handlers(),
 		Receipts:  s.receipts,
 		Clock:     registry.NewSimulated(time.Unix(0, 0)),
 		Latencies: latencies,
 		// What the contracts do not ask for is not in the traces either.
-		Controls: classicControls,
-	})
+		Controls: slices.Clone(classicControls),
+	}))
 	s.Registry = r
-	return &typedSession{s}, err
+	return s, err
 }
 
 // benches are those of closed sessions, as good as fresh ones: binding five
@@ -47,7 +80,10 @@ func (Typed) Open(context.Context) (tool.Session, error) {
 var benches sync.Pool
 
 // typedSession is the use of a bench, until it is closed.
-type typedSession struct{ *bench }
+type typedSession struct {
+	*bench
+	pool *sync.Pool // which the bench is given back to; nil: to none
+}
 
 // bench is a registry before a store of its own.
 type bench struct {
@@ -67,10 +103,13 @@ func (s *typedSession) Close() error {
 		return nil // it may be closed more than once
 	}
 	s.bench = nil
+	if s.pool == nil {
+		return nil
+	}
 	b.store.Reset()
 	b.receipts.Reset()
 	b.Reset()
-	benches.Put(b)
+	s.pool.Put(b)
 	return nil
 }
 
