@@ -10,6 +10,7 @@ import (
 	"agentlab/datasets"
 	"agentlab/lab/overlay"
 	"agentlab/lab/report"
+	"agentlab/lab/stream"
 	"agentlab/lab/suite"
 )
 
@@ -20,7 +21,7 @@ var schemas = []struct {
 }{
 	{"cases", "a line of a dataset", datasets.ToolCasesSchema},
 	{"comparison", "tool-comparison.json", report.ComparisonSchema},
-	{"runs", "a line of tool-runs.jsonl", report.RunsSchema},
+	{"runs", "a line of tool-runs.jsonl", stream.Schema},
 	{"suite", "lab.yaml", suite.Schema},
 	{"contract", "a contract file", overlay.Schema},
 }

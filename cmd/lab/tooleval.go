@@ -150,6 +150,7 @@ func (o *toolEval) run(cmd *cobra.Command) (err error) {
 		return couldNotRun(err)
 	}
 	defer set.Discard()
+	plan.Started = set.Start
 	comparison, err := eval.Replay(ctx, plan, set.NewPage, (*report.Page).Add, set.Deliver)
 	if ctx.Err() != nil {
 		return ctx.Err()

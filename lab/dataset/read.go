@@ -99,6 +99,7 @@ func (r *Reader) Close() error {
 type Batch struct {
 	settings  *Settings
 	source    int
+	name      string
 	path      string
 	firstLine int // counted from 1
 	lines     []byte
@@ -153,7 +154,7 @@ func (r *Reader) read() (Batch, error) {
 		}
 		r.current, r.line, r.rest, r.ended = opened, 0, nil, false
 	}
-	b := Batch{settings: &r.settings, source: r.source, path: r.sources[r.source].Path, firstLine: r.line + 1}
+	b := Batch{settings: &r.settings, source: r.source, name: r.sources[r.source].Name, path: r.sources[r.source].Path, firstLine: r.line + 1}
 	buffer := append(make([]byte, 0, max(batchSize, 2*len(r.rest))), r.rest...)
 	r.rest = nil
 	for scanned := 0; ; scanned = len(buffer) {
@@ -247,6 +248,9 @@ type Line struct {
 	Number int // counted from 1
 	Case   *Case
 }
+
+// Name is that of the source which the lines of the batch are of.
+func (b Batch) Name() string { return b.name }
 
 // Decoded is a batch that was read: its cases, and its faults in the order of
 // their lines. A line with a fault gives no case.

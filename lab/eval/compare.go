@@ -29,9 +29,16 @@ type Summary struct {
 	// CatalogUnknown it says nothing, as the surface could not be asked.
 	ModelSchemaBytes int
 	CatalogUnknown   bool
+	Tools            []ToolSize // of that catalog, in its order
 	// Operations are told where some case was staged, or some surface is foreign;
 	// else nil.
 	Operations *Operations
+}
+
+// ToolSize is a tool of a catalog, and how many bytes of it a model is sent.
+type ToolSize struct {
+	Name  string
+	Bytes int
 }
 
 // CasePassRate is the share of cases that passed; ok is false for no cases.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"agentlab/datasets"
 	"agentlab/lab/eval"
@@ -98,10 +99,22 @@ func TestExperimentComparison(t *testing.T) {
 		StructuredErrors: 7,
 		ModelSchemaBytes: 2505,
 	}
-	if diff := cmp.Diff(&baseline, comparison.Baseline); diff != "" {
+	if diff := cmp.Diff([]eval.ToolSize{{Name: "ticket_operation", Bytes: 245}}, comparison.Baseline.Tools); diff != "" {
+		t.Errorf("tools (-want +got):\n%s", diff)
+	}
+	size := 0
+	for _, tool := range comparison.Candidate.Tools {
+		size += tool.Bytes
+	}
+	// The rest are the brackets and four commas of the list.
+	if size != candidate.ModelSchemaBytes-6 || len(comparison.Candidate.Tools) != 5 || comparison.Candidate.Tools[0].Name != "get_ticket" {
+		t.Errorf("the tools %v have %d bytes", comparison.Candidate.Tools, size)
+	}
+	withoutTools := cmpopts.IgnoreFields(eval.Summary{}, "Tools")
+	if diff := cmp.Diff(&baseline, comparison.Baseline, withoutTools); diff != "" {
 		t.Errorf("baseline (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(candidate, comparison.Candidate); diff != "" {
+	if diff := cmp.Diff(candidate, comparison.Candidate, withoutTools); diff != "" {
 		t.Errorf("candidate (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(improved, slices.Collect(comparison.Improvements.All())); diff != "" {

@@ -1,12 +1,14 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -24,6 +26,8 @@ type Plan struct {
 	Select    func(id string) bool
 	Selection []string
 	Workers   int // that replay at once; 0 stands for one a core
+	// Started, where set, is told before the first case what is compared.
+	Started func(*Comparison) error
 	// Progress, where set, is told now and then how many cases are done.
 	Progress func(done int)
 }
@@ -33,6 +37,16 @@ type Pair struct {
 	Case      *dataset.Case
 	Baseline  *Run // nil where the candidate is replayed alone
 	Candidate Run
+	File      string // the name of the source that the case stands in
+	Line      int    // of it, counted from 1
+}
+
+// Runs are those of the pair, that on the baseline first, where there is one.
+func (p *Pair) Runs() []*Run {
+	if p.Baseline == nil {
+		return []*Run{&p.Candidate}
+	}
+	return []*Run{p.Baseline, &p.Candidate}
 }
 
 // ErrNoCase is the error of a selection that no case satisfies.
@@ -57,6 +71,9 @@ var ErrOnlyTodo = errors.New("every selected case is still a todo: say in it wha
 func Replay[Page any](ctx context.Context, plan Plan, newPage func() Page, render func(Page, *Pair), deliver func(Page) error) (*Comparison, error) {
 	defer plan.Cases.Close()
 	comparison, err := newComparison(plan)
+	if err == nil && plan.Started != nil {
+		err = plan.Started(comparison)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -104,16 +121,9 @@ func Replay[Page any](ctx context.Context, plan Plan, newPage func() Page, rende
 	if err := ledger.Close(); err != nil {
 		return nil, err
 	}
-	switch {
-	case comparison.Dataset.Cases > 0:
-	case comparison.Dataset.Todo > 0:
-		return nil, ErrOnlyTodo
-	default:
-		return nil, ErrNoCase
+	if err := comparison.Finish(plan.Cases.SHA256()); err != nil {
+		return nil, err
 	}
-	comparison.tellOperations()
-	comparison.Dataset.SHA256 = plan.Cases.SHA256()
-	comparison.judge()
 	return comparison, nil
 }
 
@@ -142,6 +152,14 @@ func newSummary(surface tool.Surface) (Summary, error) {
 		return Summary{}, fmt.Errorf("%s: %w", surface.Name(), err)
 	}
 	s := Summary{Strategy: surface.Name(), ModelSchemaBytes: len(catalog)}
+	for _, d := range surface.Definitions() {
+		alone, err := tool.Catalog([]tool.Definition{d})
+		if err != nil {
+			return Summary{}, fmt.Errorf("%s: %w", surface.Name(), err)
+		}
+		s.Tools = append(s.Tools, ToolSize{d.Name, len(alone) - len("[]")})
+	}
+	slices.SortFunc(s.Tools, func(a, b ToolSize) int { return cmp.Compare(a.Name, b.Name) })
 	if foreign, ok := surface.(tool.Foreign); ok {
 		s.Foreign, s.Blind = true, foreign.Blind()
 		if foreign.Down() != nil {
@@ -212,6 +230,7 @@ func (r *replay[Page]) work(ctx context.Context, j *job[Page]) {
 			j.err = err
 			return
 		}
+		pair.File, pair.Line = j.batch.Name(), line.Number
 		j.tally.count(pair)
 		r.render(j.page, pair)
 	}

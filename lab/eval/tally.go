@@ -44,6 +44,29 @@ func (t *tally) tell(run *Run) {
 	}
 }
 
+// Count adds a case that was replayed elsewhere, in dataset order.
+func (c *Comparison) Count(pair *Pair) {
+	var t tally
+	t.count(pair)
+	c.add(&t)
+}
+
+// Finish judges what all cases came to. It is an error if there were none that
+// could be replayed.
+func (c *Comparison) Finish(sha256 string) error {
+	switch {
+	case c.Dataset.Cases > 0:
+	case c.Dataset.Todo > 0:
+		return ErrOnlyTodo
+	default:
+		return ErrNoCase
+	}
+	c.tellOperations()
+	c.Dataset.SHA256 = sha256
+	c.judge()
+	return nil
+}
+
 // add adds the tally of the next batch.
 func (c *Comparison) add(t *tally) {
 	c.Dataset.Cases += t.cases

@@ -10,6 +10,10 @@ import (
 	"agentlab/lab/jsonvalue"
 )
 
+// SchemaVersion is borne by tool-comparison.json; it changes when a reader of the
+// old form would misread the new one.
+const SchemaVersion = 1
+
 // Scope says what a comparison of surfaces of the lab's own is evidence of.
 const Scope = "Fixed proposals exercise the runtime contracts of two tool surfaces over one backend; no model is called, and this measures none."
 

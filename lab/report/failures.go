@@ -91,7 +91,7 @@ func appendFailureDetail(dst []byte, run *eval.Run, proposals []dataset.Proposal
 		dst = appendUnshown(dst, &run.Unshown[i])
 	}
 	for i := range run.Steps {
-		dst = appendChanges(dst, run.Steps[i].Effects)
+		dst = appendChanges(dst, &run.Steps[i])
 	}
 	dst = append(dst, "\nWhat had to come of it: "...)
 	if run.Observed() && !(run.Governed() && dueToControl(&run.Case.Expected)) {
@@ -109,7 +109,7 @@ func appendUnshown(dst []byte, u *eval.Unshown) []byte {
 	dst = append(dst, "- approvals["...)
 	dst = strconv.AppendInt(dst, int64(u.Approval), 10)
 	dst = append(dst, "] could not be shown: "...)
-	dst = appendCode(dst, cut(string(u.Error.Code), maxCode), false)
+	dst = appendCode(dst, tool.Cut(string(u.Error.Code), maxCode), false)
 	if u.Error.Message != "" {
 		dst = append(dst, ": "...)
 		dst = appendShown(dst, []byte(u.Error.Message))
@@ -129,7 +129,8 @@ func appendUnshown(dst []byte, u *eval.Unshown) []byte {
 const maxChanges = 10
 
 // appendChanges appends what was seen to change after one call.
-func appendChanges(dst []byte, effects []tool.Effect) []byte {
+func appendChanges(dst []byte, step *eval.Step) []byte {
+	effects := step.Effects
 	if len(effects) == 0 {
 		return dst
 	}
@@ -138,11 +139,12 @@ func appendChanges(dst []byte, effects []tool.Effect) []byte {
 		if i > 0 {
 			dst = append(dst, ", "...)
 		}
-		dst = appendCode(dst, cut(e.Resource, maxShown), false)
+		dst = appendCode(dst, tool.Cut(e.Resource, maxShown), false)
 		dst = append(dst, ' ')
 		dst = appendInline(dst, e.Change)
 	}
-	if more := len(effects) - maxChanges; more > 0 {
+	// Of very many the stream holds the first.
+	if more := max(len(effects), step.SideEffects) - maxChanges; more > 0 {
 		dst = append(dst, ", and "...)
 		dst = strconv.AppendInt(dst, int64(more), 10)
 		dst = append(dst, " more"...)
@@ -171,21 +173,13 @@ func appendShown(dst []byte, document []byte) []byte {
 // length.
 func shownCode(s *eval.Step) string {
 	if s.Observed() {
-		return cut(string(s.Error.Code), maxCode)
+		return tool.Cut(string(s.Error.Code), maxCode)
 	}
 	return string(s.Error.Code)
 }
 
 // maxCode is how many bytes of a server's own code are shown.
 const maxCode = 60
-
-// cut shortens a text that is longer than most bytes.
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
 
 // appendDue says which control answers a case as its expectation has it.
 func appendDue(dst []byte, e *dataset.Expectation) []byte {

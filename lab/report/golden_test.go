@@ -18,6 +18,7 @@ import (
 	"agentlab/lab/jsonvalue"
 	"agentlab/lab/report"
 	"agentlab/lab/schema"
+	"agentlab/lab/stream"
 	"agentlab/lab/ticket"
 	"agentlab/lab/tool"
 )
@@ -61,6 +62,7 @@ func replayed(t *testing.T, dir string, baseline, candidate tool.Surface) (*eval
 		}),
 		Baseline:  baseline,
 		Candidate: candidate,
+		Started:   set.Start,
 	}
 	comparison, err := eval.Replay(context.Background(), plan, set.NewPage, (*report.Page).Add, set.Deliver)
 	if err != nil {
@@ -111,7 +113,7 @@ func TestGoldenSurfaceTable(t *testing.T) {
 }
 
 func TestReportsHoldToTheirSchemas(t *testing.T) {
-	comparisonSchema, runsSchema := compiled(t, report.ComparisonSchema), compiled(t, report.RunsSchema)
+	comparisonSchema, runsSchema := compiled(t, report.ComparisonSchema), compiled(t, stream.Schema)
 	for _, result := range results {
 		dir := t.TempDir()
 		replayed(t, dir, result.baseline, result.candidate)
@@ -134,8 +136,8 @@ func TestReportsHoldToTheirSchemas(t *testing.T) {
 				t.Errorf("%s: %s:%d: %v", result.name, report.RunsFile, lines, found)
 			}
 		}
-		if lines != 2*11 {
-			t.Errorf("%s: %s has %d lines, want two a case", result.name, report.RunsFile, lines)
+		if lines != 1+2*11+1 {
+			t.Errorf("%s: %s has %d lines, want two a case and one at each end", result.name, report.RunsFile, lines)
 		}
 	}
 }
@@ -153,10 +155,10 @@ func TestSchemasRefuseOtherDocuments(t *testing.T) {
 		{"comparison of another version", report.ComparisonSchema, report.ComparisonFile, func(d map[string]any) { d["schema_version"] = json.Number("2") }},
 		{"rate beyond 1", report.ComparisonSchema, report.ComparisonFile, func(d map[string]any) { d["baseline"].(map[string]any)["case_pass_rate"] = json.Number("1.5") }},
 		{"unknown member", report.ComparisonSchema, report.ComparisonFile, func(d map[string]any) { d["host"] = "x" }},
-		{"run without a trace", report.RunsSchema, report.RunsFile, func(d map[string]any) { d["trace"] = []any{} }},
-		{"run without results", report.RunsSchema, report.RunsFile, func(d map[string]any) { d["results"] = []any{} }},
-		{"run with a clock", report.RunsSchema, report.RunsFile, func(d map[string]any) { d["started"] = "now" }},
-		{"run with another fingerprint", report.RunsSchema, report.RunsFile, func(d map[string]any) {
+		{"run without a trace", stream.Schema, report.RunsFile, func(d map[string]any) { d["trace"] = []any{} }},
+		{"run without results", stream.Schema, report.RunsFile, func(d map[string]any) { d["results"] = []any{} }},
+		{"run with a clock", stream.Schema, report.RunsFile, func(d map[string]any) { d["started"] = "now" }},
+		{"run with another fingerprint", stream.Schema, report.RunsFile, func(d map[string]any) {
 			d["trace"].([]any)[0].(map[string]any)["fingerprint"] = "md5:00"
 		}},
 	}
@@ -169,7 +171,7 @@ func TestSchemasRefuseOtherDocuments(t *testing.T) {
 				t.Fatal(err)
 			}
 			if test.good == report.RunsFile {
-				text, _, _ = bytes.Cut(text, []byte("\n"))
+				text = bytes.Split(text, []byte("\n"))[1]
 			}
 			value, err := jsonvalue.Decode(text)
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agentlab/lab/report"
+	"agentlab/lab/stream"
 	"agentlab/lab/tool"
 )
 
@@ -105,7 +106,7 @@ func approval(of string) string {
 }
 
 func TestGoldenReportsOfAGovernedServer(t *testing.T) {
-	comparisons, runs := compiled(t, report.ComparisonSchema), compiled(t, report.RunsSchema)
+	comparisons, runs := compiled(t, report.ComparisonSchema), compiled(t, stream.Schema)
 	written := replayedCases(t, t.TempDir(), governedCases(), server{name: "before"}, governed{server{name: "after"}})
 	for name, text := range written {
 		if name == "text" {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"agentlab/lab/eval"
+	"agentlab/lab/tool"
 )
 
 // appendNotRun appends a table of the first runs that could not run, and how
@@ -19,7 +20,7 @@ func appendNotRun(dst []byte, c *eval.Comparison) []byte {
 		dst = append(dst, " | "...)
 		dst = appendCode(dst, n.CaseID, true)
 		dst = append(dst, " | "...)
-		dst = appendInline(dst, cut(n.Reason, maxShown))
+		dst = appendInline(dst, tool.Cut(n.Reason, maxShown))
 		dst = append(dst, " |\n"...)
 	}
 	if more := c.CouldNotRun() - len(listed); more > 0 {

@@ -2,8 +2,6 @@ package report
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -122,7 +120,7 @@ func TestComparisonMarkdownOfServersShowsHostileTextsAsTexts(t *testing.T) {
 				t.Errorf("a terminal would obey %q", line)
 			}
 		}
-		want := "\n2 runs could not run:\n  " + Visible(s) + " on " + Visible(s) + ": " + Visible(cut(s, maxShown)) + "\n  and 1 more, all of them in tool-runs.jsonl\n" +
+		want := "\n2 runs could not run:\n  " + Visible(s) + " on " + Visible(s) + ": " + Visible(tool.Cut(s, maxShown)) + "\n  and 1 more, all of them in tool-runs.jsonl\n" +
 			"\n2 cases still to do:\n  " + Visible(s) + ": " + Visible(s) + "\n  and 1 more, all of them in tool-runs.jsonl\n"
 		if !strings.Contains(text, want) {
 			t.Errorf("%q: no %q in\n%s", s, want, text)
@@ -218,22 +216,6 @@ func TestDueOutside(t *testing.T) {
 	}
 }
 
-// A value is whole up to the last byte that there is room for.
-func TestValuesUpToTheBound(t *testing.T) {
-	value := []byte(`"` + strings.Repeat("x", MaxValue-2) + `"`)
-	if got := appendValue(nil, value, true); !bytes.Equal(got, value) {
-		t.Errorf("%.100s", got)
-	}
-	longer := append(value, ' ')
-	digest := sha256.Sum256(longer)
-	if want, got := fmt.Sprintf(`{"truncated_bytes":%d,"sha256":"%x"}`, MaxValue+1, digest), string(appendValue(nil, longer, true)); got != want {
-		t.Errorf("%.100s, want %s", got, want)
-	}
-	if got := appendValue(nil, longer, false); !bytes.Equal(got, longer) {
-		t.Errorf("of the lab's own: %.100s", got)
-	}
-}
-
 func TestScope(t *testing.T) {
 	own, server := eval.Summary{}, eval.Summary{Foreign: true}
 	for _, test := range []struct {
@@ -260,7 +242,7 @@ func TestChangesAreShownInPart(t *testing.T) {
 	whole := "- seen after a call: `f` added" + strings.Repeat(", `f` added", maxChanges-1)
 	for n, want := range map[int]string{0: "", 1: "- seen after a call: `f` added\n", maxChanges: whole + "\n", maxChanges + 2: whole + ", and 2 more\n"} {
 		list := append(effects, effects...)[:n]
-		if got := string(appendChanges(nil, list)); got != want {
+		if got := string(appendChanges(nil, &eval.Step{Effects: list})); got != want {
 			t.Errorf("%d changes: %q, want %q", n, got, want)
 		}
 	}

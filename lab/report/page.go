@@ -14,6 +14,7 @@ package report
 import (
 	"agentlab/lab/dataset"
 	"agentlab/lab/eval"
+	"agentlab/lab/stream"
 )
 
 // Page is what one worker has rendered of consecutive cases.
@@ -27,10 +28,7 @@ type Page struct {
 
 // Add renders a case. Pages may be filled at the same time.
 func (p *Page) Add(pair *eval.Pair) {
-	if pair.Baseline != nil {
-		p.runs = appendRun(p.runs, pair.Baseline)
-	}
-	p.runs = appendRun(p.runs, &pair.Candidate)
+	p.runs = stream.AppendPair(p.runs, pair)
 	if pair.Case.Todo != "" {
 		return
 	}
@@ -45,6 +43,7 @@ func (p *Page) Add(pair *eval.Pair) {
 
 func (p *Page) addFailure(run *eval.Run, proposals []dataset.Proposal) {
 	if run.Ran() && !run.Passed {
+		run = stream.Bounded(run) // what the stream alone would show
 		p.rows = appendFailureRow(p.rows, run)
 		p.details = appendFailureDetail(p.details, run, proposals)
 	}

@@ -12,6 +12,7 @@ import (
 	"agentlab/lab/eval"
 	"agentlab/lab/jsonvalue"
 	"agentlab/lab/schema"
+	"agentlab/lab/stream"
 	"agentlab/lab/tool"
 )
 
@@ -25,20 +26,7 @@ func decoded(t *testing.T, run *eval.Run) any {
 		if step.Error == nil {
 			output = tree(t, step.Output)
 		} else {
-			e := map[string]any{
-				"code":      decodedText(string(step.Error.Code)),
-				"category":  decodedText(string(step.Error.Category)),
-				"message":   decodedText(step.Error.Message),
-				"retryable": step.Error.Retryable,
-				"details":   tree(t, step.Error.Details),
-			}
-			if step.Error.NextAction != "" {
-				e["next_action"] = decodedText(step.Error.NextAction)
-			}
-			if step.Error.Outcome != "" {
-				e["outcome"] = decodedText(string(step.Error.Outcome))
-			}
-			failure = e
+			failure = decodedError(t, step.Error)
 		}
 		result := map[string]any{
 			"ok": step.Error == nil, "output": output, "error": failure,
@@ -47,16 +35,8 @@ func decoded(t *testing.T, run *eval.Run) any {
 		decodeStaged(run, &step, result)
 		decodeReply(&step, result)
 		results = append(results, result)
-		decisions := []any{}
-		for _, d := range step.Trace.Decisions {
-			decision := map[string]any{"control": d.Control, "decision": string(d.Verdict)}
-			if d.Code != "" {
-				decision["code"] = decodedText(string(d.Code))
-			}
-			decisions = append(decisions, decision)
-		}
 		trace := map[string]any{
-			"decisions": decisions, "handler_ran": step.Trace.HandlerRan, "fingerprint": step.Trace.Fingerprint,
+			"decisions": decodedDecisions(step.Trace.Decisions), "handler_ran": step.Trace.HandlerRan, "fingerprint": step.Trace.Fingerprint,
 		}
 		if run.Case.Stage != nil && (step.Effects == nil || run.Governed()) && step.Trace.Fault != "" {
 			trace["fault"] = decodedText(step.Trace.Fault)
@@ -70,7 +50,11 @@ func decoded(t *testing.T, run *eval.Run) any {
 		})
 	}
 	line := map[string]any{
-		"schema_version":    number(1),
+		"schema_version":    number(2),
+		"event":             "run",
+		"file":              "f",
+		"line":              number(7),
+		"proposals":         []any{map[string]any{"name": "n", "arguments": map[string]any{"a": "b"}}},
 		"strategy":          decodedText(run.Strategy),
 		"case_id":           decodedText(run.Case.ID),
 		"intent":            decodedText(run.Case.Intent),
@@ -92,10 +76,66 @@ func decoded(t *testing.T, run *eval.Run) any {
 	if run.State != nil {
 		line["state"] = tree(t, run.State)
 	}
+	if run.Case.Stage != nil {
+		line["staged"] = true
+	}
+	decodeUnshown(t, run, line)
 	if run.Receipts != nil {
 		line["receipts"] = tree(t, run.Receipts)
 	}
 	return line
+}
+
+func decodeEarlier(a *eval.Attempt, attempt map[string]any) {
+	if a.Error == nil {
+		attempt["output_bytes"] = number(len(a.Output))
+	} else {
+		attempt["category"] = decodedText(string(a.Error.Category))
+	}
+	if a.Replayed {
+		attempt["replayed"] = true
+	}
+	decodeReply(&eval.Step{Result: a.Result}, attempt)
+	attempt["decisions"] = decodedDecisions(a.Trace.Decisions)
+}
+
+func decodedDecisions(list []tool.Decision) []any {
+	decisions := []any{}
+	for _, d := range list {
+		decision := map[string]any{"control": d.Control, "decision": string(d.Verdict)}
+		if d.Code != "" {
+			decision["code"] = decodedText(string(d.Code))
+		}
+		decisions = append(decisions, decision)
+	}
+	return decisions
+}
+
+func decodedError(t *testing.T, e *tool.Error) map[string]any {
+	failure := map[string]any{
+		"code":      decodedText(string(e.Code)),
+		"category":  decodedText(string(e.Category)),
+		"message":   decodedText(e.Message),
+		"retryable": e.Retryable,
+		"details":   tree(t, e.Details),
+	}
+	if e.NextAction != "" {
+		failure["next_action"] = decodedText(e.NextAction)
+	}
+	if e.Outcome != "" {
+		failure["outcome"] = decodedText(string(e.Outcome))
+	}
+	return failure
+}
+
+func decodeUnshown(t *testing.T, run *eval.Run, line map[string]any) {
+	var unshown []any
+	for _, u := range run.Unshown {
+		unshown = append(unshown, map[string]any{"approval": number(u.Approval), "error": decodedError(t, u.Error)})
+	}
+	if unshown != nil {
+		line["unshown"] = unshown
+	}
 }
 
 func decodeReply(step *eval.Step, result map[string]any) {
@@ -144,7 +184,7 @@ func decodeStaged(run *eval.Run, step *eval.Step, result map[string]any) {
 		return
 	}
 	attempts := []any{}
-	for _, a := range step.Attempts {
+	for i, a := range step.Attempts {
 		attempt := map[string]any{
 			"ok": a.Error == nil, "action": decodedText(string(a.Next.Action)),
 			"reason": decodedText(a.Next.Reason),
@@ -154,6 +194,9 @@ func decodeStaged(run *eval.Run, step *eval.Step, result map[string]any) {
 		}
 		if a.Error != nil {
 			attempt["code"] = decodedText(string(a.Error.Code))
+		}
+		if i < len(step.Attempts)-1 {
+			decodeEarlier(&a, attempt)
 		}
 		attempts = append(attempts, attempt)
 	}
@@ -178,7 +221,7 @@ func tree(t *testing.T, text []byte) any {
 }
 
 func TestAppendRunRoundTrip(t *testing.T) {
-	compiled, err := schema.Compile(RunsSchema)
+	compiled, err := schema.Compile(stream.Schema)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +265,9 @@ func TestAppendRunRoundTrip(t *testing.T) {
 	for name, run := range runs {
 		t.Run(name, func(t *testing.T) {
 			before := []byte("what stood there before")
-			line, kept := bytes.CutPrefix(appendRun(before, run), before)
+			pair := &eval.Pair{Case: run.Case, Candidate: *run, File: "f", Line: 7}
+			run.Case.Candidate = []dataset.Proposal{{Name: "n", Arguments: json.RawMessage(`{"a":"b"}`)}}
+			line, kept := bytes.CutPrefix(stream.AppendPair(before, pair), before)
 			if !kept {
 				t.Fatal("what stood before the run is gone")
 			}

@@ -6,8 +6,3 @@ import _ "embed"
 //
 //go:embed schemas/tool-comparison.schema.json
 var ComparisonSchema []byte
-
-// RunsSchema is the JSON Schema (draft 07) of a line of tool-runs.jsonl.
-//
-//go:embed schemas/tool-runs.schema.json
-var RunsSchema []byte

@@ -13,6 +13,7 @@ import (
 
 	"agentlab/lab/jsonvalue"
 	"agentlab/lab/report"
+	"agentlab/lab/stream"
 	"agentlab/lab/ticket"
 	"agentlab/lab/tool"
 )
@@ -52,7 +53,7 @@ type connection struct {
 func (c *connection) Call(_ context.Context, call tool.Call) tool.Result {
 	valid := true
 	c.last = call.Proposal.Name
-	long := strings.Repeat("x", report.MaxValue)
+	long := strings.Repeat("x", stream.MaxValue)
 	text, _ := json.Marshal(hostileText)
 	switch c.last {
 	case "die":
@@ -94,7 +95,7 @@ func (c *connection) Observe(context.Context) ([]tool.Effect, error) {
 			{Resource: "notes/same.txt", Change: tool.Changed, Before: 5, After: 9007199254740991},
 		}, nil
 	case "many":
-		effects := make([]tool.Effect, 2*report.MaxEffects)
+		effects := make([]tool.Effect, 2*stream.MaxEffects)
 		for i := range effects {
 			effects[i] = tool.Effect{Resource: fmt.Sprint(i), Change: tool.Added}
 		}
@@ -132,7 +133,7 @@ var foreignResults = []struct {
 }
 
 func TestGoldenReportsOfServers(t *testing.T) {
-	comparisons, runs := compiled(t, report.ComparisonSchema), compiled(t, report.RunsSchema)
+	comparisons, runs := compiled(t, report.ComparisonSchema), compiled(t, stream.Schema)
 	for _, result := range foreignResults {
 		t.Run(result.name, func(t *testing.T) {
 			written := replayedCases(t, t.TempDir(), foreignCases(), result.baseline, result.candidate)
@@ -211,13 +212,13 @@ func TestRunsOfServersAreBounded(t *testing.T) {
 		foreignCase("long", "", `{"ok":false,"side_effect_count":1,"content_contains":"y","steps":[`+step+`]}`, "long")+
 			foreignCase("failure", "", `{"ok":false,"side_effect_count":0,"error_code":"c"}`, "long failure")+
 			foreignCase("many", "", `{"ok":true,"side_effect_count":0}`, "many"), nil, server{name: "after"})
-	runs := compiled(t, report.RunsSchema)
-	lines := strings.Split(strings.TrimSpace(written[report.RunsFile]), "\n")
+	runs := compiled(t, stream.Schema)
+	lines := strings.Split(strings.TrimSpace(written[report.RunsFile]), "\n")[1:]
 	for _, line := range lines {
 		if found := violations(t, runs, []byte(line)); found != nil {
 			t.Errorf("%v in %.200s", found, line)
 		}
-		if len(line) > 8*report.MaxValue {
+		if len(line) > 8*stream.MaxValue {
 			t.Errorf("a line of %d bytes", len(line))
 		}
 	}
@@ -236,7 +237,7 @@ func TestRunsOfServersAreBounded(t *testing.T) {
 		}
 		return value
 	}
-	cutShort := map[string]any{"truncated_bytes": json.Number(fmt.Sprint(report.MaxValue + 11)),
+	cutShort := map[string]any{"truncated_bytes": json.Number(fmt.Sprint(stream.MaxValue + 11)),
 		"sha256": "SHA"}
 	for _, place := range [][]any{{0, "results", 0, "output"}, {0, "grades", 3, "actual"}, {1, "results", 0, "error", "details"}} {
 		found := get(lines[place[0].(int)], place[1:]...).(map[string]any)
@@ -250,14 +251,14 @@ func TestRunsOfServersAreBounded(t *testing.T) {
 	}
 	for _, member := range []string{"code", "message"} {
 		text := get(lines[1], "results", 0, "error", member).(string)
-		if len(text) > report.MaxValue+len("…") || !strings.HasSuffix(text, "x…") {
+		if len(text) > stream.MaxValue+len("…") || !strings.HasSuffix(text, "x…") {
 			t.Errorf("%s has %d bytes and ends in %q", member, len(text), text[len(text)-5:])
 		}
 	}
-	if n := len(get(lines[2], "trace", 0, "effects").([]any)); n != report.MaxEffects {
-		t.Errorf("%d effects are told, want %d", n, report.MaxEffects)
+	if n := len(get(lines[2], "trace", 0, "effects").([]any)); n != stream.MaxEffects {
+		t.Errorf("%d effects are told, want %d", n, stream.MaxEffects)
 	}
-	if n := get(lines[2], "side_effect_count"); n != json.Number(fmt.Sprint(2*report.MaxEffects)) {
+	if n := get(lines[2], "side_effect_count"); n != json.Number(fmt.Sprint(2*stream.MaxEffects)) {
 		t.Errorf("%v effects are counted", n)
 	}
 	for _, name := range []string{report.FailuresFile, report.MarkdownFile, report.ComparisonFile, "text"} {
@@ -307,7 +308,7 @@ func TestReportsCutLongLists(t *testing.T) {
 		{"text", ": Decide ", 100},
 		{"text", "  and 30 more, all of them in tool-runs.jsonl\n", 1},
 		{"text", "and 31 cases more, all of them in tool-runs.jsonl\n", 1},
-		{report.RunsFile, `"passed":null,"side_effect_count":null,"could_not_run":"the server ended in the middle of a call","results":[],"grades":[],"trace":[]}`, 130},
+		{report.RunsFile, `"passed":null,"side_effect_count":null,"could_not_run":"the server ended in the middle of a call","proposals":[`, 130},
 		{report.RunsFile, `"passed":null,"side_effect_count":null,"todo":"Decide `, 130},
 		{report.ComparisonFile, `"cases": 131,`, 1},
 		{report.ComparisonFile, `"todo": 130`, 1},
@@ -339,16 +340,16 @@ func TestSchemasRefuseMixedVerdicts(t *testing.T) {
 		line   string
 		change func(map[string]any)
 	}{
-		{"no verdict and no reason", report.RunsSchema, passed, func(d map[string]any) { d["passed"] = nil }},
-		{"effects that are no number", report.RunsSchema, passed, func(d map[string]any) { d["side_effect_count"] = "none" }},
-		{"a pass that could not run", report.RunsSchema, passed, func(d map[string]any) { d["could_not_run"] = "x" }},
-		{"a failure that could not run", report.RunsSchema, dead, func(d map[string]any) { d["passed"] = false }},
-		{"grades of what could not run", report.RunsSchema, dead, func(d map[string]any) {
+		{"no verdict and no reason", stream.Schema, passed, func(d map[string]any) { d["passed"] = nil }},
+		{"effects that are no number", stream.Schema, passed, func(d map[string]any) { d["side_effect_count"] = "none" }},
+		{"a pass that could not run", stream.Schema, passed, func(d map[string]any) { d["could_not_run"] = "x" }},
+		{"a failure that could not run", stream.Schema, dead, func(d map[string]any) { d["passed"] = false }},
+		{"grades of what could not run", stream.Schema, dead, func(d map[string]any) {
 			d["grades"] = []any{map[string]any{"name": "ok", "passed": false, "expected": null, "actual": null}}
 		}},
-		{"a todo that could not run", report.RunsSchema, dead, func(d map[string]any) { d["todo"] = "x" }},
-		{"a todo that passed", report.RunsSchema, todo, func(d map[string]any) { d["passed"] = true }},
-		{"a todo without a reason", report.RunsSchema, todo, func(d map[string]any) { d["todo"] = "" }},
+		{"a todo that could not run", stream.Schema, dead, func(d map[string]any) { d["todo"] = "x" }},
+		{"a todo that passed", stream.Schema, todo, func(d map[string]any) { d["passed"] = true }},
+		{"a todo without a reason", stream.Schema, todo, func(d map[string]any) { d["todo"] = "" }},
 		{"a baseline without changes", report.ComparisonSchema, written[report.ComparisonFile], func(d map[string]any) { delete(d, "regressions") }},
 		{"changes without a baseline", report.ComparisonSchema, written[report.ComparisonFile], func(d map[string]any) { delete(d, "baseline") }},
 		{"none still to do", report.ComparisonSchema, written[report.ComparisonFile], func(d map[string]any) { d["dataset"].(map[string]any)["todo"] = json.Number("0") }},

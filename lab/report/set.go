@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"agentlab/lab/eval"
+	"agentlab/lab/stream"
 )
 
 // The files of a set, in the order in which they are put in place: what a
@@ -136,6 +137,36 @@ func (s *Set) Deliver(p *Page) error {
 	return nil
 }
 
+// Start writes what is known before the first case.
+func (s *Set) Start(c *eval.Comparison) error {
+	if _, err := s.runs.Write(stream.AppendHead(nil, c)); err != nil {
+		return writeError(err)
+	}
+	return nil
+}
+
+// Restore takes in what a stream tells, as if it was replayed now. The error is that
+// of [stream.Reader] or of writing.
+func (s *Set) Restore(from *stream.Reader) (*eval.Comparison, error) {
+	if err := s.Start(from.Comparison()); err != nil {
+		return nil, err
+	}
+	page := s.NewPage()
+	for {
+		pair, err := from.Next()
+		if err == io.EOF {
+			return from.Comparison(), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		page.Add(pair)
+		if err := s.Deliver(page); err != nil {
+			return nil, err
+		}
+	}
+}
+
 // Rows returns the first MaxRows cases that were delivered.
 func (s *Set) Rows() []Row { return s.rows }
 
@@ -179,6 +210,9 @@ func place(path string) (undo func() error, err error) {
 }
 
 func (s *Set) complete(c *eval.Comparison) error {
+	if _, err := s.runs.Write(stream.AppendEnd(nil, c)); err != nil {
+		return writeError(err)
+	}
 	if s.failed {
 		if _, err := s.details.Seek(0, io.SeekStart); err != nil {
 			return writeError(err)

@@ -8,9 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"agentlab/lab/dataset"
 	"agentlab/lab/eval"
 	"agentlab/lab/report"
+	"agentlab/lab/stream"
 	"agentlab/lab/ticket"
 	"agentlab/lab/tool"
 )
@@ -38,12 +41,38 @@ func replayedCases(t *testing.T, dir, cases string, baseline, candidate tool.Sur
 	plan := eval.Plan{
 		Cases: dataset.Open(dataset.Source{Name: "staged.jsonl", Path: "staged.jsonl",
 			Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(cases)), nil }}),
-		Baseline: baseline, Candidate: candidate,
+		Baseline: baseline, Candidate: candidate, Started: set.Start,
 	}
 	comparison, err := eval.Replay(t.Context(), plan, set.NewPage, (*report.Page).Add, set.Deliver)
 	if err != nil {
 		t.Fatal(err)
 	}
+	written := published(t, set, dir, comparison)
+
+	// The stream alone makes the same of it.
+	again := t.TempDir()
+	second, err := report.Create(again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Discard()
+	reader, err := stream.NewReader(strings.NewReader(written[report.RunsFile]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if comparison, err = second.Restore(reader); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(written, published(t, second, again, comparison)); diff != "" {
+		t.Errorf("the reports that are made of the stream (-written +made):\n%s", diff)
+	}
+	return written
+}
+
+// published is what a set writes into dir, by name, and the text for a terminal
+// under "text".
+func published(t *testing.T, set *report.Set, dir string, comparison *eval.Comparison) map[string]string {
+	t.Helper()
 	if err := set.Publish(comparison); err != nil {
 		t.Fatal(err)
 	}
@@ -101,13 +130,13 @@ func TestReportsOfStagedCasesHoldToTheirSchemas(t *testing.T) {
 	if found := violations(t, compiled(t, report.ComparisonSchema), []byte(written[report.ComparisonFile])); found != nil {
 		t.Errorf("%s: %v", report.ComparisonFile, found)
 	}
-	runs := compiled(t, report.RunsSchema)
+	runs := compiled(t, stream.Schema)
 	for line := range strings.Lines(written[report.RunsFile]) {
 		if found := violations(t, runs, []byte(line)); found != nil {
 			t.Errorf("%v in %s", found, line)
 		}
 	}
-	for _, member := range []string{`"attempts":[{"ok":false,"code":"outcome_unknown","action":"look_up_receipt","wait_ms":0,"reason":"`, `"took_ms":500`,
+	for _, member := range []string{`"attempts":[{"ok":false,"code":"outcome_unknown","category":"dependency","decisions":[{"control":"budget"`, `"action":"look_up_receipt","wait_ms":0,"reason":"`, `"took_ms":500`,
 		`"state":{"followups":{"T-102":["Call."]},"effects":1}`, `"receipts":[{`} {
 		if !strings.Contains(written[report.RunsFile], member) {
 			t.Errorf("%s does not hold %s", report.RunsFile, member)
@@ -138,7 +167,8 @@ func TestReportsOfPlainCasesStayAsTheyAre(t *testing.T) {
 		}
 	}
 	both := replayedCases(t, t.TempDir(), plain+staged, ticket.Wide{}, production(t))
-	if !strings.HasPrefix(both[report.RunsFile], alone[report.RunsFile]) {
+	withoutEnd := alone[report.RunsFile][:strings.Index(alone[report.RunsFile], `{"schema_version":2,"event":"end"`)]
+	if !strings.HasPrefix(both[report.RunsFile], withoutEnd) {
 		t.Errorf("the runs of the plain case are\n%s\nbeside a staged one, and alone\n%s", both[report.RunsFile], alone[report.RunsFile])
 	}
 	if want := `"replayed":false,"replaced_by":"get_ticket","took_ms":10}`; !strings.Contains(both[report.RunsFile], want) {

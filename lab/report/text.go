@@ -52,7 +52,7 @@ func verdict(run *eval.Run) string {
 				failed = append(failed, g.Name)
 			}
 		}
-		return "FAIL: " + cut(strings.Join(failed, ", "), maxFailed)
+		return "FAIL: " + tool.Cut(strings.Join(failed, ", "), maxFailed)
 	}
 	return "FAIL"
 }
@@ -182,7 +182,7 @@ func textNotRun(out *bufio.Writer, c *eval.Comparison) {
 	fmt.Fprintf(out, "\n%s could not run:\n", Counted(count, "run"))
 	listed := c.NotRun[:min(len(c.NotRun), maxReasons)]
 	for _, n := range listed {
-		fmt.Fprintf(out, "  %s on %s: %s\n", Visible(n.Strategy), Visible(n.CaseID), Visible(cut(n.Reason, maxShown)))
+		fmt.Fprintf(out, "  %s on %s: %s\n", Visible(n.Strategy), Visible(n.CaseID), Visible(tool.Cut(n.Reason, maxShown)))
 	}
 	if more := count - len(listed); more > 0 {
 		fmt.Fprintf(out, "  and %d more, all of them in tool-runs.jsonl\n", more)

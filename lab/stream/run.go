@@ -1,32 +1,42 @@
-package report
+package stream
 
 import (
 	"strconv"
 
+	"agentlab/lab/dataset"
 	"agentlab/lab/eval"
 	"agentlab/lab/jsonvalue"
 	"agentlab/lab/tool"
 )
 
-// SchemaVersion is borne by every JSON report; it changes when a reader of the
-// old form would misread the new one.
-const SchemaVersion = 1
+// AppendPair appends the lines of a case: of its run on the baseline, where there is
+// one, and on the candidate.
+func AppendPair(dst []byte, pair *eval.Pair) []byte {
+	if pair.Baseline != nil {
+		dst = appendRun(dst, pair, pair.Baseline, pair.Case.Baseline)
+	}
+	return appendRun(dst, pair, &pair.Candidate, pair.Case.Candidate)
+}
 
-// appendRun appends a line of tool-runs.jsonl. It is written by hand because
-// it is most of what a run over a large dataset does.
+// appendRun appends a line of a run. It is written by hand because it is most of
+// what a run over a large dataset does.
 //
 // What a stage adds is told only of cases that have one, where the lab's own
 // controls stand; what was seen of a backend outside, only of such a backend.
-func appendRun(dst []byte, run *eval.Run) []byte {
+func appendRun(dst []byte, pair *eval.Pair, run *eval.Run, proposals []dataset.Proposal) []byte {
 	staged := run.Case.Stage != nil && (!run.Observed() || run.Governed())
-	dst = append(dst, `{"schema_version":`...)
-	dst = strconv.AppendInt(dst, SchemaVersion, 10)
+	dst = appendStart(dst, eventRun)
 	dst = append(dst, `,"strategy":`...)
 	dst = jsonvalue.AppendString(dst, run.Strategy)
 	dst = append(dst, `,"case_id":`...)
 	dst = jsonvalue.AppendString(dst, run.Case.ID)
 	dst = append(dst, `,"intent":`...)
 	dst = jsonvalue.AppendString(dst, run.Case.Intent)
+	dst = append(dst, `,"file":`...)
+	dst = jsonvalue.AppendString(dst, pair.File)
+	dst = append(dst, `,"line":`...)
+	dst = strconv.AppendInt(dst, int64(pair.Line), 10)
+	dst = appendOf(dst, run.Case)
 	if run.Ran() {
 		dst = append(dst, `,"passed":`...)
 		dst = strconv.AppendBool(dst, run.Passed)
@@ -35,7 +45,12 @@ func appendRun(dst []byte, run *eval.Run) []byte {
 	} else {
 		dst = appendNoVerdict(dst, run)
 	}
-	dst = append(dst, `,"results":[`...)
+	dst = append(dst, `,"proposals":[`...)
+	for i := range proposals {
+		dst = appendComma(dst, i)
+		dst = appendProposal(dst, &proposals[i])
+	}
+	dst = append(dst, `],"results":[`...)
 	for i := range run.Steps {
 		dst = appendComma(dst, i)
 		dst = appendStep(dst, &run.Steps[i], staged, run.Blind)
@@ -51,6 +66,7 @@ func appendRun(dst []byte, run *eval.Run) []byte {
 		dst = appendTrace(dst, &run.Steps[i], staged)
 	}
 	dst = append(dst, ']')
+	dst = appendUnshown(dst, run)
 	if run.State != nil {
 		dst = append(dst, `,"state":`...)
 		dst = append(dst, run.State...)
@@ -71,7 +87,7 @@ func appendNoVerdict(dst []byte, run *eval.Run) []byte {
 		return jsonvalue.AppendString(dst, run.Case.Todo)
 	}
 	dst = append(dst, `"could_not_run":`...)
-	return jsonvalue.AppendString(dst, cut(run.Unavailable.Reason, MaxValue))
+	return jsonvalue.AppendString(dst, tool.Cut(run.Unavailable.Reason, MaxValue))
 }
 
 func appendComma(dst []byte, index int) []byte {
@@ -112,6 +128,9 @@ func appendStep(dst []byte, step *eval.Step, staged, blind bool) []byte {
 	dst = appendCount(dst, step.SideEffects, blind)
 	dst = append(dst, `,"replayed":`...)
 	dst = strconv.AppendBool(dst, step.Replayed)
+	if step.Malformed {
+		dst = append(dst, `,"malformed":true`...)
+	}
 	if step.Reply != nil {
 		dst = appendReply(dst, step.Reply)
 	}
@@ -144,7 +163,10 @@ func appendStaged(dst []byte, step *eval.Step) []byte {
 		dst = strconv.AppendBool(dst, a.OK())
 		if !a.OK() {
 			dst = append(dst, `,"code":`...)
-			dst = jsonvalue.AppendString(dst, cut(string(a.Error.Code), MaxValue))
+			dst = jsonvalue.AppendString(dst, tool.Cut(string(a.Error.Code), MaxValue))
+		}
+		if i < len(step.Attempts)-1 { // the last is what the result is of
+			dst = appendEarlier(dst, a)
 		}
 		dst = append(dst, `,"action":`...)
 		dst = jsonvalue.AppendString(dst, string(a.Next.Action))
@@ -199,10 +221,9 @@ func appendGrade(dst []byte, g *eval.Grade, observed bool) []byte {
 	return append(dst, '}')
 }
 
-func appendTrace(dst []byte, step *eval.Step, staged bool) []byte {
-	t := &step.Trace
-	dst = append(dst, `{"decisions":[`...)
-	for i, d := range t.Decisions {
+func appendDecisions(dst []byte, decisions []tool.Decision) []byte {
+	dst = append(dst, `"decisions":[`...)
+	for i, d := range decisions {
 		dst = appendComma(dst, i)
 		dst = append(dst, `{"control":`...)
 		dst = appendWord(dst, d.Control)
@@ -210,17 +231,24 @@ func appendTrace(dst []byte, step *eval.Step, staged bool) []byte {
 		dst = appendWord(dst, string(d.Verdict))
 		if d.Code != "" {
 			dst = append(dst, `,"code":`...)
-			dst = jsonvalue.AppendString(dst, cut(string(d.Code), MaxValue))
+			dst = jsonvalue.AppendString(dst, tool.Cut(string(d.Code), MaxValue))
 		}
 		dst = append(dst, '}')
 	}
-	dst = append(dst, `],"handler_ran":`...)
+	return append(dst, ']')
+}
+
+func appendTrace(dst []byte, step *eval.Step, staged bool) []byte {
+	t := &step.Trace
+	dst = append(dst, '{')
+	dst = appendDecisions(dst, t.Decisions)
+	dst = append(dst, `,"handler_ran":`...)
 	dst = strconv.AppendBool(dst, t.HandlerRan)
 	dst = append(dst, `,"fingerprint":`...)
 	dst = appendWord(dst, t.Fingerprint)
 	if staged && t.Fault != "" {
 		dst = append(dst, `,"fault":`...)
-		dst = jsonvalue.AppendString(dst, cut(t.Fault, MaxValue))
+		dst = jsonvalue.AppendString(dst, tool.Cut(t.Fault, MaxValue))
 	}
 	if step.Observed() {
 		dst = appendEffects(dst, step.Effects)

@@ -1,10 +1,12 @@
-package report
+package stream
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strconv"
 
+	"agentlab/lab/eval"
 	"agentlab/lab/jsonvalue"
 	"agentlab/lab/tool"
 )
@@ -30,12 +32,36 @@ func appendValue(dst, value []byte, outside bool) []byte {
 	return append(dst, `"}`...)
 }
 
+// Bounded is a run as the stream holds it: that of a server outside with no long
+// value in it.
+func Bounded(run *eval.Run) *eval.Run {
+	if !run.Observed() {
+		return run
+	}
+	short := *run
+	short.Steps = slices.Clone(run.Steps)
+	for i := range short.Steps {
+		s := &short.Steps[i]
+		if s.Error != nil {
+			s.Error = bounded(s.Error)
+		} else {
+			s.Output = appendValue(nil, s.Output, true)
+		}
+		s.Effects = s.Effects[:min(len(s.Effects), MaxEffects)]
+	}
+	short.Grades = slices.Clone(run.Grades)
+	for i := range short.Grades {
+		short.Grades[i].Actual = appendValue(nil, short.Grades[i].Actual, true)
+	}
+	return &short
+}
+
 // bounded is an error with no long text in it.
 func bounded(e *tool.Error) *tool.Error {
 	short := *e
-	short.Code = tool.Code(cut(string(e.Code), MaxValue))
-	short.Category = tool.Category(cut(string(e.Category), MaxValue))
-	short.Message, short.NextAction = cut(e.Message, MaxValue), cut(e.NextAction, MaxValue)
+	short.Code = tool.Code(tool.Cut(string(e.Code), MaxValue))
+	short.Category = tool.Category(tool.Cut(string(e.Category), MaxValue))
+	short.Message, short.NextAction = tool.Cut(e.Message, MaxValue), tool.Cut(e.NextAction, MaxValue)
 	short.Details = appendValue(nil, e.Details, true)
 	return &short
 }
@@ -58,7 +84,7 @@ func appendEffects(dst []byte, effects []tool.Effect) []byte {
 	for i, e := range effects[:min(len(effects), MaxEffects)] {
 		dst = appendComma(dst, i)
 		dst = append(dst, `{"resource":`...)
-		dst = jsonvalue.AppendString(dst, cut(e.Resource, MaxValue))
+		dst = jsonvalue.AppendString(dst, tool.Cut(e.Resource, MaxValue))
 		dst = append(dst, `,"change":`...)
 		dst = jsonvalue.AppendString(dst, e.Change)
 		if e.Before != 0 {
