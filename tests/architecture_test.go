@@ -46,6 +46,7 @@ var rooms = []struct {
 	{"tests/faultserver", "", "its faults are below the level of everything that it tests"},
 	{"tests/faultserver/cmd", "tests/faultserver", "to try it by hand"},
 	{"tests/mcp", "", "it runs the command on other people's servers, from outside"},
+	{"tests/planted", "", "it breaks the controls in a copy of the command, and reads their list from outside"},
 	{"tests/casegen", "datasets", "it multiplies what is shipped"},
 	{"tests", "", "tests of the whole house"},
 }
