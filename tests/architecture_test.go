@@ -31,7 +31,7 @@ var rooms = []struct {
 	{"lab/dataset", "lab/tool lab/jsonvalue lab/spelling", "cases are vocabulary; evidence does not know the runtime; a field that is unknown may be a misspelt one"},
 	{"lab/proposal", "lab/tool lab/jsonvalue", "reading what a model put out needs no runtime"},
 	{"lab/eval", "lab/tool lab/jsonvalue lab/proposal lab/dataset", "surfaces come in through interfaces; a case may hold a model's output"},
-	{"lab/report", "lab/tool lab/jsonvalue lab/dataset lab/eval", "rendering judges nothing"},
+	{"lab/report", "lab/tool lab/jsonvalue lab/dataset lab/eval lab/mutation", "rendering judges nothing; a kill matrix is rendered too"},
 	{"lab/yamlfile", "lab/jsonvalue lab/spelling", "it knows how files are written down and no format; what is wanted as JSON is JSON; a key that is unknown may be a misspelt one"},
 	{"lab/suite", "lab/jsonvalue lab/yamlfile", "it says what is to be done and does nothing; arguments are JSON"},
 	{"lab/overlay", "lab/tool lab/jsonvalue lab/schema lab/contract lab/yamlfile", "a contract file over the definitions of a server makes contracts; nothing is called"},
