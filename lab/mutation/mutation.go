@@ -8,6 +8,9 @@
 // One invariant: a mutant is killed by a case that passes on the surface itself and
 // not on the mutant, and by nothing else.
 //
+// A case that panics on a mutant, or could not run there, has not passed either, and
+// says so in place of the graders. One that never ends is a timeout.
+//
 // The package changes no source and no file: a mutant is a [registry.Variant], made
 // of the registry's own list of controls, of contracts and of what stands behind
 // them.
@@ -29,7 +32,8 @@ type Subject interface {
 // Mutant is one weakened registry.
 type Mutant struct {
 	// ID names it in every report and in waivers, the same in every run:
-	// OPERATOR, OPERATOR/TOOL or OPERATOR/TOOL/PLACE.
+	// OPERATOR, OPERATOR/TOOL or OPERATOR/TOOL/PLACE. Where the operator is of every
+	// control, the control stands in the place of the tool.
 	ID       string `json:"id"`
 	Operator string `json:"operator"`
 	Control  string `json:"control"`         // the one that is weakened
