@@ -41,7 +41,7 @@ var rooms = []struct {
 	{"lab/mutation", "lab/tool lab/jsonvalue lab/spelling lab/contract lab/receipt lab/registry lab/proposal lab/dataset lab/eval lab/yamlfile", "its subject is the registry with its contracts and receipts, which are schemas and arguments too; cases are replayed on it as on any surface; a misspelt name is taken for the nearest; waivers are written by hand"},
 	{"datasets", "", "it only embeds"},
 	{"lab/sandbox", "lab/tool lab/jsonvalue lab/mcp lab/pin lab/probe lab/process lab/suite", "a server, a folder and probes make a surface as a suite says; what is listed later is compared with what was first"},
-	{"cmd/lab", "datasets lab/tool lab/dataset lab/eval lab/report lab/contract lab/registry lab/ticket lab/suite lab/yamlfile lab/sandbox lab/overlay lab/governed lab/pin lab/boundary lab/process", "evidence and runtime meet here"},
+	{"cmd/lab", "datasets lab/tool lab/dataset lab/eval lab/report lab/mutation lab/contract lab/registry lab/ticket lab/suite lab/yamlfile lab/sandbox lab/overlay lab/governed lab/pin lab/boundary lab/process", "evidence and runtime meet here"},
 	{"tests/bench", "tests/casegen", "it times the command from outside"},
 	{"tests/faultserver", "", "its faults are below the level of everything that it tests"},
 	{"tests/faultserver/cmd", "tests/faultserver", "to try it by hand"},

@@ -9,7 +9,7 @@ import (
 // What a heat map has room for. Where there is more, mutants are counted by their
 // operator, and then by their control; and cases that notice less share a column.
 const (
-	maxHeatRows    = 120
+	maxHeatRows    = 200
 	maxHeatColumns = 160
 )
 

@@ -34,13 +34,20 @@ func MutationJSON(w io.Writer, m *mutation.Matrix) error {
 		return nil
 	}
 	out.WriteString("{\n")
+	var selection any
+	if m.Selection != nil {
+		selection = m.Selection
+	}
 	for _, of := range []struct {
 		name  string
 		value any
 	}{
 		{"schema_version", SchemaVersion}, {"version", eval.Version}, {"scope", MutationScope},
-		{"surface", m.Surface}, {"full", m.Full}, {"total", scoreOf(m.Total)},
+		{"surface", m.Surface}, {"full", m.Full}, {"selection", selection}, {"total", scoreOf(m.Total)},
 	} {
+		if of.value == nil {
+			continue
+		}
 		if err := member(of.name, of.value); err != nil {
 			return err
 		}

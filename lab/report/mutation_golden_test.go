@@ -79,3 +79,29 @@ func TestGoldenMutationReports(t *testing.T) {
 		}
 	}
 }
+
+func TestOperatorsAreListed(t *testing.T) {
+	operators := []mutation.Operator{
+		{Name: "removed", Does: "The CONTROL control is not asked.", Unchecked: "Nobody checks CONTROL."},
+		{Name: "expiry-late", Control: "approval", Does: "A grant | of TOOL is late.", Unchecked: "Nobody checks it.", Needs: "a bound approval"},
+	}
+	for _, test := range []struct {
+		render func(io.Writer, []mutation.Operator) error
+		want   string
+	}{
+		{report.OperatorsText, "removed (each)\n  The CONTROL control is not asked.\n\nexpiry-late (approval)\n  A grant | of TOOL is late.\n  Needs a bound approval.\n"},
+		{report.OperatorsMarkdown, "| operator | control | what it does | what it needs |\n| --- | --- | --- | --- |\n" +
+			"| `removed` | each | The CONTROL control is not asked. |  |\n| `expiry-late` | approval | A grant \\| of TOOL is late. | a bound approval |\n"},
+		{report.OperatorsJSON, "[\n" +
+			`  {"name":"removed","control":"each","does":"The CONTROL control is not asked.","unchecked":"Nobody checks CONTROL."},` + "\n" +
+			`  {"name":"expiry-late","control":"approval","does":"A grant | of TOOL is late.","unchecked":"Nobody checks it.","needs":"a bound approval"}` + "\n]\n"},
+	} {
+		var text bytes.Buffer
+		if err := test.render(&text, operators); err != nil {
+			t.Fatal(err)
+		}
+		if got := text.String(); got != test.want {
+			t.Errorf("got %s\nwant %s", got, test.want)
+		}
+	}
+}

@@ -44,7 +44,7 @@ func matrixOf(s string, full bool) *mutation.Matrix {
 	}
 	m.Outcomes[1].Suggested, m.Outcomes[3].Reason = s, s
 	if full {
-		m.Idle = []string{s}
+		m.Idle, m.Selection = []string{s}, []string{s}
 	}
 	return m
 }
@@ -86,7 +86,7 @@ func TestMutationJSONOfHostileTexts(t *testing.T) {
 			"stale_waivers": []any{map[string]any{"mutant": d, "reason": d, "why_stale": d}},
 		}
 		if full {
-			want["idle_cases"] = []any{d}
+			want["idle_cases"], want["selection"] = []any{d}, []any{d}
 		}
 		value, err := jsonvalue.Decode(text.Bytes())
 		if err != nil {
@@ -240,7 +240,7 @@ func TestHeatStaysReadable(t *testing.T) {
 		last          string // column
 		noticed       int    // by the last column, of the first row
 	}{
-		{"as many rows as there is room for", grown(maxHeatRows/3, 5), maxHeatRows, 5, "one/tool/0", "case-004", 1},
+		{"as many rows as there is room for", grown(maxHeatRows/3, 5), maxHeatRows / 3 * 3, 5, "one/tool/0", "case-004", 1},
 		{"a mutant more of each operator", grown(maxHeatRows/3+1, 5), 3, 5, "one", "case-004", maxHeatRows/3 + 1},
 		{"operators without end", manyOperators, 2, 2, "all", "case-001", 1},
 		{"as many cases as there is room for", grown(2, maxHeatColumns), 6, maxHeatColumns, "one/tool/0", "case-159", 1},

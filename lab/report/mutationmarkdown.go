@@ -41,6 +41,14 @@ func MutationMarkdown(w io.Writer, m *mutation.Matrix) error {
 		line(Counted(len(m.Cases), "case"), ", replayed on each mutant until one noticed.")
 	}
 	line()
+	if m.Selection != nil {
+		line("Only the mutants that match these patterns were looked at:")
+		line()
+		for _, pattern := range m.Selection {
+			line("- ", code(pattern))
+		}
+		line()
+	}
 	head, rule := "| control |", "| --- |"
 	for _, column := range scoreColumns {
 		head, rule = head+" "+column.name+" |", rule+" ---: |"

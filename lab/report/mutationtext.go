@@ -11,6 +11,9 @@ import (
 	"agentlab/lab/mutation"
 )
 
+// maxSurvivors is how many survivors of a kind the text report names.
+const maxSurvivors = 20
+
 // MutationText writes a kill matrix for a terminal: lines that scripts may rely on
 // (the version, the surface, the score), a row a control, and who was not noticed.
 func MutationText(w io.Writer, m *mutation.Matrix) error {
@@ -53,8 +56,8 @@ func MutationText(w io.Writer, m *mutation.Matrix) error {
 		}
 		fmt.Fprintf(out, "\n%s %s:\n", Counted(len(found), "mutant"), part.said)
 		for i, o := range found {
-			if i == MaxListed {
-				fmt.Fprintf(out, "  and %d more, all of them in %s\n", len(found)-MaxListed, MutationMarkdownFile)
+			if i == maxSurvivors {
+				fmt.Fprintf(out, "  and %d more, all of them in %s\n", len(found)-maxSurvivors, MutationMarkdownFile)
 				break
 			}
 			fmt.Fprintf(out, "  %s\n    %s\n", Visible(o.ID), Visible(cut(o.Unchecked, maxShown)))
