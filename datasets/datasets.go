@@ -38,11 +38,3 @@ var MutantWaivers []byte
 //
 //go:embed tool-cases.schema.json
 var ToolCasesSchema []byte
-
-// ControlCasesName names the shipped dataset of all controls in reports.
-const ControlCasesName = "control-cases.jsonl"
-
-// ControlCases are the cases for every control, one a line.
-//
-//go:embed control-cases.jsonl
-var ControlCases []byte

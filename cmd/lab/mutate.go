@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"agentlab/datasets"
 	"agentlab/lab/dataset"
 	"agentlab/lab/eval"
 	"agentlab/lab/mutation"
@@ -54,7 +55,7 @@ func newMutate() *cobra.Command {
 		Long: `Make mutants of a surface behind contracts, each with one control removed or
 weakened in one place, and replay the cases on one mutant after the other. A
 mutant that some case fails on is noticed; one that every case passes on shows a
-behaviour that nobody checks. "lab help mutate" tells more.
+behaviour that nobody checks. "lab help mutants" tells more.
 
 The surface is the candidate of a suite file or of flags, which must have a
 contract, or one that is built in.`,
@@ -126,14 +127,21 @@ func (o *mutate) run(cmd *cobra.Command) (err error) {
 			return usageError(fmt.Errorf("--check %s: there is no such directory", o.check))
 		}
 	}
+	waivers, err := o.excused(ctx)
+	if err != nil {
+		return err
+	}
 	plan, servers, err := o.prepare(cmd)
 	defer func() { err = withLeftovers(stderr, err, closeAll(servers)) }()
 	if err != nil {
 		return err
 	}
-	waivers, file, err := o.excused(ctx, plan.Subject.Name(), servers == nil)
-	if err != nil {
-		return err
+	file := o.waivers
+	if file == "" && servers == nil && plan.Subject.Name() == ticket.ProductionName {
+		file = datasets.MutantWaiversName
+		if waivers, err = mutation.DecodeWaivers(datasets.MutantWaivers, file); err != nil {
+			return couldNotRun(err)
+		}
 	}
 	plan.Waivers = waivers
 	matrix, err := mutation.Run(ctx, plan)
@@ -333,13 +341,13 @@ func (o *mutate) chosenMutants(ctx context.Context, subject mutation.Subject) ([
 	return ids, nil
 }
 
-// excused reads the waivers, and says what file they are of.
-func (o *mutate) excused(ctx context.Context, surface string, builtin bool) ([]mutation.Waiver, string, error) {
+// excused reads the waivers of a file that is named.
+func (o *mutate) excused(ctx context.Context) ([]mutation.Waiver, error) {
 	if o.waivers == "" {
-		return nil, "", nil
+		return nil, nil
 	}
 	waivers, err := untilDone(ctx, func() ([]mutation.Waiver, error) { return mutation.ReadWaivers(o.waivers) })
-	return waivers, o.waivers, unreadable(err)
+	return waivers, unreadable(err)
 }
 
 // mutantsDone tells a person at a terminal how far a long run is.

@@ -10,7 +10,7 @@ import (
 // operator, and then by their control; and cases that notice less share a column.
 const (
 	maxHeatRows    = 200
-	maxHeatColumns = 160
+	maxHeatColumns = 240
 )
 
 // heat is a kill matrix as it is drawn: groups of rows, by control, and a column a
