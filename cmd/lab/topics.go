@@ -22,6 +22,9 @@ var contractTopic string
 //go:embed topics/controls.md
 var controlsTopic string
 
+//go:embed topics/generate.md
+var generateTopic string
+
 //go:embed topics/reports.md
 var reportsTopic string
 
@@ -47,6 +50,7 @@ func topics() []*cobra.Command {
 		topic("contract", "How to lay a contract over tools that have none", contractTopic, "{{categories}}", categoryList()),
 		topic("controls", "What a call meets on its way, and the codes of a refusal", controlsTopic,
 			"{{controls}}", controlList(), "{{codes}}", codeTable()),
+		topic("generated", "What lab generate writes, and what it leaves out", generateTopic),
 		topic("reports", "How to read the reports", reportsTopic),
 		topic("exit-codes", "What the exit codes mean", exitCodesTopic),
 	}
