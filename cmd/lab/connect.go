@@ -111,6 +111,10 @@ func (o *planning) planForeign(ctx context.Context, cmd *cobra.Command, s *suite
 	if err != nil {
 		return eval.Plan{}, nil, err
 	}
+	o.overlaid = laid[len(laid)-1]
+	if name := chosen[len(chosen)-1].Name; s.Baseline != name {
+		o.before = s.Baseline
+	}
 	files := s.Cases
 	if o.cases != nil {
 		files = o.cases

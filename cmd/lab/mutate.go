@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ type mutate struct {
 	planning
 	mutants     []string
 	waivers     string
+	writeCases  string
 	list        bool
 	full        bool
 	minScore    float64
@@ -64,6 +66,7 @@ contract, or one that is built in.`,
   lab mutate --min-score 1.0                      fail where any mutant goes unnoticed
   lab mutate --mutant 'expiry-*' --full           some mutants, and every case that notices each
   lab mutate --candidate typed-registry-v2 --cases mine.jsonl
+  lab mutate -f lab.yaml --write-cases killers.jsonl
   lab mutate --waivers waivers.yaml --min-score 1 excuse those that no case could notice
   lab mutate --list                               the ways of weakening
   lab mutate --check reports                      fail where the committed reports are stale`,
@@ -74,7 +77,7 @@ contract, or one that is built in.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, flag := range []struct{ name, what string }{{"check", "directory"}, {"out", "directory"}, {"waivers", "file"}} {
+			for _, flag := range []struct{ name, what string }{{"check", "directory"}, {"out", "directory"}, {"waivers", "file"}, {"write-cases", "file"}} {
 				if f := cmd.Flag(flag.name); f.Changed && f.Value.String() == "" {
 					return usageError(fmt.Errorf("--%s names no %s", flag.name, flag.what))
 				}
@@ -87,6 +90,7 @@ contract, or one that is built in.`,
 	o.planning.flags(cmd, "all shipped cases", ticket.ProductionName, "make mutants of this `SURFACE`")
 	flags.StringArrayVar(&o.mutants, "mutant", nil, "only the mutants whose id is `ID` or matches it as a glob (*, ?, [a-z]); repeatable")
 	flags.StringVar(&o.waivers, "waivers", "", "the `FILE` that says which mutants no case could notice, and why (default, for "+ticket.ProductionName+": the shipped one)")
+	flags.StringVar(&o.writeCases, "write-cases", "", "look for generated cases that would notice the survivors, and write them to this new `FILE`")
 	flags.BoolVar(&o.list, "list", false, "list the ways of weakening, and do nothing")
 	flags.BoolVar(&o.full, "full", false, "replay every case on every mutant, also when one has noticed, and find idle cases")
 	flags.Float64Var(&o.minScore, "min-score", 0, "fail where the mutation score is below `SCORE`, from 0 to 1")
@@ -96,12 +100,13 @@ contract, or one that is built in.`,
 	flags.StringVar(&o.format, "format", "text", "what stdout gets, a `FORMAT`: text, json or markdown")
 	flags.IntVar(&o.workers, "workers", 0, "look at `N` mutants at once (default: one a core)")
 	cmd.MarkFlagsMutuallyExclusive("check", "out")
-	complete(cmd, map[string]cobra.CompletionFunc{
-		"format":  cobra.FixedCompletions([]string{"text", "json", "markdown"}, cobra.ShellCompDirectiveNoFileComp),
-		"out":     cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
-		"check":   cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
-		"mutant":  cobra.NoFileCompletions,
-		"waivers": cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt),
+	completions(cmd, map[string]cobra.CompletionFunc{
+		"format":      cobra.FixedCompletions([]string{"text", "json", "markdown"}, cobra.ShellCompDirectiveNoFileComp),
+		"out":         cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+		"check":       cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+		"mutant":      cobra.NoFileCompletions,
+		"write-cases": cobra.FixedCompletions([]string{"jsonl"}, cobra.ShellCompDirectiveFilterFileExt),
+		"waivers":     cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt),
 	})
 	return cmd
 }
@@ -125,6 +130,11 @@ func (o *mutate) run(cmd *cobra.Command) (err error) {
 	if o.check != "" {
 		if info, err := os.Stat(o.check); err != nil || !info.IsDir() {
 			return usageError(fmt.Errorf("--check %s: there is no such directory", o.check))
+		}
+	}
+	if o.writeCases != "" {
+		if err := newFile(o.writeCases); err != nil {
+			return err
 		}
 	}
 	waivers, err := o.excused(ctx)
@@ -154,7 +164,31 @@ func (o *mutate) run(cmd *cobra.Command) (err error) {
 		return couldNotRun(err)
 	}
 	matrix.Selection = o.mutants
+	if o.writeCases != "" {
+		if err := o.write(ctx, stderr, plan, servers, matrix); err != nil {
+			return err
+		}
+	}
 	return o.deliver(cmd, render.matrix, matrix, file, servers)
+}
+
+// write writes the cases that would notice the survivors.
+func (o *mutate) write(ctx context.Context, stderr io.Writer, plan mutation.Plan, servers []*sandbox.Surface, matrix *mutation.Matrix) error {
+	lines, err := o.suggest(ctx, plan, servers, matrix)
+	if err != nil {
+		return err
+	}
+	said := "no case was generated that would notice a survivor, so " + o.writeCases + " was not written"
+	if n := bytes.Count(lines, []byte("\n")); n > 0 {
+		if err := writeFiles([]string{o.writeCases}, lines); err != nil {
+			return couldNotRun(err)
+		}
+		said = o.writeCases + ": " + report.Counted(n, "case") + " that would notice survivors"
+	}
+	if !o.quiet {
+		fmt.Fprintln(stderr, report.Visible(said))
+	}
+	return nil
 }
 
 // deliver writes the reports, says what a person should know, and judges.

@@ -30,6 +30,10 @@ type planning struct {
 	// weakened says that no baseline is replayed, and that mutants are made of the
 	// candidate, which therefore must have a contract.
 	weakened bool
+	// What mutants of a server are made of: the contract before it, and the name of the
+	// baseline that its cases may be replayed on as well.
+	overlaid *contractFile
+	before   string
 }
 
 // maxWorkers is more than any machine has cores for; each worker takes memory.
@@ -44,7 +48,7 @@ func (o *planning) flags(cmd *cobra.Command, cases, candidate, judged string) {
 	flags.StringVar(&o.candidate, "candidate", candidate, judged)
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but errors")
 	o.foreign.flags(cmd)
-	complete(cmd, map[string]cobra.CompletionFunc{
+	completions(cmd, map[string]cobra.CompletionFunc{
 		"candidate":  completeSurfaces,
 		"cases":      cobra.FixedCompletions([]string{"jsonl"}, cobra.ShellCompDirectiveFilterFileExt),
 		"case":       cobra.NoFileCompletions,
@@ -53,8 +57,8 @@ func (o *planning) flags(cmd *cobra.Command, cases, candidate, judged string) {
 	})
 }
 
-// complete says what a shell may put in the place of the values of flags.
-func complete(cmd *cobra.Command, flags map[string]cobra.CompletionFunc) {
+// completions says what a shell may put in the place of the values of flags.
+func completions(cmd *cobra.Command, flags map[string]cobra.CompletionFunc) {
 	for flag, function := range flags {
 		if err := cmd.RegisterFlagCompletionFunc(flag, function); err != nil {
 			panic(err) // the flag is defined beside this

@@ -32,7 +32,7 @@ model, needs no network and no key.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetVersionTemplate("lab {{.Version}}\n")
-	root.AddCommand(newToolEval(), newMutate(), newInit(), newPin(), newSurfaces(), newReceipts(), newSchema(), newVersion())
+	root.AddCommand(newToolEval(), newMutate(), newInit(), newGenerate(), newPin(), newSurfaces(), newReceipts(), newSchema(), newVersion())
 	root.AddCommand(topics()...)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -84,7 +84,7 @@ and nothing about how well a model proposes.`,
 	flags.StringVar(&o.store, "store", storeMemory, "where "+ticket.ProductionName+" keeps tickets and receipts, a `STORE`: memory, or sqlite:FILE, which each case empties first")
 	flags.IntVar(&o.workers, "workers", 0, "replay `N` cases at once (default: one a core)")
 	cmd.MarkFlagsMutuallyExclusive("check", "out")
-	complete(cmd, map[string]cobra.CompletionFunc{
+	completions(cmd, map[string]cobra.CompletionFunc{
 		"baseline": completeSurfaces,
 		"format":   cobra.FixedCompletions([]string{"text", "json", "markdown"}, cobra.ShellCompDirectiveNoFileComp),
 		"out":      cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),

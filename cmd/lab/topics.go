@@ -24,6 +24,9 @@ var contractTopic string
 //go:embed topics/controls.md
 var controlsTopic string
 
+//go:embed topics/generate.md
+var generateTopic string
+
 //go:embed topics/mutants.md
 var mutantsTopic string
 
@@ -52,6 +55,7 @@ func topics() []*cobra.Command {
 		topic("contract", "How to lay a contract over tools that have none", contractTopic, "{{categories}}", categoryList()),
 		topic("controls", "What a call meets on its way, and the codes of a refusal", controlsTopic,
 			"{{controls}}", controlList(), "{{codes}}", codeTable()),
+		topic("generated", "What lab generate writes, and what it leaves out", generateTopic),
 		topic("mutants", "How to measure what the cases are worth", mutantsTopic, "{{operators}}", operatorTable()),
 		topic("reports", "How to read the reports", reportsTopic),
 		topic("exit-codes", "What the exit codes mean", exitCodesTopic),
