@@ -21,6 +21,7 @@ var schemas = []struct {
 	{"cases", "a line of a dataset", datasets.ToolCasesSchema},
 	{"comparison", "tool-comparison.json", report.ComparisonSchema},
 	{"runs", "a line of tool-runs.jsonl", report.RunsSchema},
+	{"scan", "lab scan --format json", report.ScanSchema},
 	{"suite", "lab.yaml", suite.Schema},
 	{"contract", "a contract file", overlay.Schema},
 }
@@ -31,7 +32,7 @@ func newSchema() *cobra.Command {
 		names[i] = s.name
 	}
 	cmd := &cobra.Command{
-		Use:     "schema {cases|comparison|runs|suite|contract}",
+		Use:     "schema {cases|comparison|runs|scan|suite|contract}",
 		Short:   "Print the JSON Schema of a dataset, a report, a suite file or a contract file",
 		Long:    "Print the JSON Schema (draft 07) of one of these:\n",
 		Example: "  lab schema cases > tool-cases.schema.json",
