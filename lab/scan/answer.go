@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,13 +15,13 @@ import (
 // maxAnswer is how much of an answer a finding holds, in bytes.
 const maxAnswer = 300
 
-// begins is how an answer begins, as a finding shows it.
+// begins is how an answer begins, as a finding shows it: on one line.
 func begins(r *tool.Result) string {
 	text := said(r)
 	if text == "" && r.Output != nil {
 		text = string(r.Output)
 	}
-	return tool.Cut(strings.ToValidUTF8(text, "\uFFFD"), maxAnswer)
+	return tool.Cut(strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "\uFFFD"), maxAnswer)
 }
 
 // said is the text of an answer.
@@ -40,30 +41,42 @@ var failureWords = regexp.MustCompile(`^(?:\W{0,4}(?i:error|exception|fatal|fail
 	`|(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception): ` +
 	`|(?i:failed to |traceback \(most recent call last\)))`)
 
-// saysFailed tells how a success says that it is none, or is empty. Only what stands
-// first in a text, or at the top of an object, is taken for its verdict.
-func saysFailed(r *tool.Result) string {
+// verdictNames are what the members of an object are called that says how a call
+// went, and nothing else. An object with others is data: of a job that failed, say.
+var verdictNames = []string{"error", "errors", "isError", "is_error", "success", "ok", "status", "code", "message", "reason", "details", "detail", "type"}
+
+// objectFailed tells how the object of a success says that the call failed, or is
+// empty.
+func objectFailed(r *tool.Result) string {
 	if r.Error != nil || r.Reply == nil {
 		return ""
 	}
+	how := ""
 	for name, value := range members(r.Output) {
+		if !slices.Contains(verdictNames, name) {
+			return ""
+		}
+		text := string(value)
 		switch {
-		case name == "error" && (value.Kind() == '{' && string(value) != "{}" || value.Kind() == '"' && string(value) != `""` || value.Kind() == 't'),
-			name == "errors" && value.Kind() == '[' && string(value) != "[]",
-			(name == "isError" || name == "is_error") && value.Kind() == 't',
-			(name == "success" || name == "ok") && value.Kind() == 'f',
-			name == "status" && (string(value) == `"error"` || string(value) == `"failed"` || string(value) == `"failure"`):
-			return "its object says " + tool.Cut(fmt.Sprintf("%q: %s", name, value), 100)
+		case how != "":
+		case name == "error" && (value.Kind() == '{' && text != "{}" || value.Kind() == '"' && text != `""` || text == "true"),
+			name == "errors" && value.Kind() == '[' && text != "[]",
+			(name == "isError" || name == "is_error") && text == "true",
+			(name == "success" || name == "ok") && text == "false",
+			name == "status" && (text == `"error"` || text == `"failed"` || text == `"failure"`):
+			how = tool.Cut(fmt.Sprintf("%q: %s", name, value), 100)
 		}
 	}
-	if len(r.Reply.Texts) == 0 {
+	return how
+}
+
+// textFailed is how the text of a success begins, where that is with the words of a
+// failure.
+func textFailed(r *tool.Result) string {
+	if r.Error != nil || r.Reply == nil || len(r.Reply.Texts) == 0 {
 		return ""
 	}
-	text := strings.TrimSpace(r.Reply.Texts[0])
-	if match := failureWords.FindString(text); match != "" {
-		return fmt.Sprintf("its text begins with %q", match)
-	}
-	return ""
+	return failureWords.FindString(strings.TrimSpace(r.Reply.Texts[0]))
 }
 
 // members reads the top level of an object in its order; of anything else there are

@@ -22,6 +22,7 @@ const (
 	InvalidAccepted    Code = "invalid_call_accepted"
 	FormatIgnored      Code = "format_not_checked"
 	ErrorWithoutFlag   Code = "error_without_is_error"
+	SuccessLikeError   Code = "success_reads_like_error"
 	ErrorNotActionable Code = "error_not_actionable"
 	OutputBroken       Code = "output_breaks_schema"
 	OutputMissing      Code = "output_missing"
@@ -57,7 +58,8 @@ var kinds = []Kind{
 	{AnswerUnreadable, Error, "A call was answered with what is not the result of a tool."},
 	{InvalidAccepted, Error, "A call that the tool's own inputSchema forbids was carried out."},
 	{FormatIgnored, Warning, "A call was carried out with a value that is not of the format that the inputSchema names; JSON Schema lets a server treat a format as a remark."},
-	{ErrorWithoutFlag, Error, "A call failed, as its answer says, and is answered as a success: isError is not set."},
+	{ErrorWithoutFlag, Error, "An answer is an object that says no more than that the call failed, and isError is not set."},
+	{SuccessLikeError, Warning, "The text of an answer begins like an error, and isError is not set: most often the call has failed."},
 	{ErrorNotActionable, Warning, "An error does not say what to do otherwise: it is empty, a stack trace, or says only that something went wrong."},
 	{OutputBroken, Error, "The structuredContent of an answer breaks the tool's own outputSchema."},
 	{OutputMissing, Error, "An answer has no structuredContent, though the tool has an outputSchema."},

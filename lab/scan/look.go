@@ -25,6 +25,7 @@ type look struct {
 	session            tool.Observed // nil where another has to be opened
 	losses, unanswered int
 	fits               func(arguments object) bool // the tool's own schema
+	plainSaid          string                      // the error of the plain call
 }
 
 // object is a decoded JSON object.
@@ -108,10 +109,11 @@ func (l *look) came(r *tool.Result) {
 	switch {
 	case r == nil:
 		l.tool.Plain = Lost
-	case r.OK() && saysFailed(r) == "":
+	case carriedOut(r):
 		l.tool.Plain = Succeeded
 	default:
 		l.tool.Plain = Failed
+		l.plainSaid = said(r)
 	}
 }
 
@@ -125,10 +127,13 @@ func (l *look) invalid(ctx context.Context) error {
 	if room < len(calls) {
 		l.unlooked("%d more calls that its inputSchema forbids (--per-tool %d)", len(calls)-max(room, 0), l.scan.PerTool)
 	}
-	formats := 0
+	formats, unclear := 0, 0
 	defer func() {
 		l.report.of(InvalidAccepted, l.d.Name, l.tool.Invalid)
 		l.report.of(FormatIgnored, l.d.Name, formats)
+		if unclear > 0 {
+			l.unlooked("whether it refuses %d of the calls that its inputSchema forbids: they got the error of the plain call", unclear)
+		}
 	}()
 	for i := range room {
 		c := calls[i*len(calls)/room]
@@ -136,20 +141,24 @@ func (l *look) invalid(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		format := c.Fault == "format"
-		if format {
+		if r != nil && l.plainSaid != "" && said(r) == l.plainSaid {
+			unclear++
+			continue
+		}
+		code := InvalidAccepted
+		if c.Fault == "format" {
+			code = FormatIgnored
 			formats++
 		} else {
 			l.tool.Invalid++
 		}
-		switch {
-		case r == nil || !carriedOut(r):
-		case format:
-			l.find(FormatIgnored, c.Arguments, begins(r), "A call %s was carried out.", c.Wrong)
-		default:
-			l.tool.Accepted++
-			l.find(InvalidAccepted, c.Arguments, begins(r), "A call %s was carried out.", c.Wrong)
+		if r == nil || !carriedOut(r) {
+			continue
 		}
+		if code == InvalidAccepted {
+			l.tool.Accepted++
+		}
+		l.find(code, c.Arguments, begins(r), "It carried out a call %s.", c.Wrong)
 	}
 	return nil
 }
@@ -159,7 +168,7 @@ func carriedOut(r *tool.Result) bool {
 	if r.Error != nil {
 		return r.Error.Code == tool.InvalidToolOutput && r.Reply != nil && !r.Reply.IsError
 	}
-	return saysFailed(r) == ""
+	return objectFailed(r) == "" && textFailed(r) == ""
 }
 
 // call makes one call and judges what can be said of any. The result is nil where
@@ -213,8 +222,10 @@ func (l *look) judge(arguments json.RawMessage, r *tool.Result) {
 	}
 	switch e := r.Error; {
 	case e == nil:
-		if how := saysFailed(r); how != "" {
-			l.find(ErrorWithoutFlag, arguments, begins(r), "An answer without isError tells of a failure: %s.", how)
+		if how := objectFailed(r); how != "" {
+			l.find(ErrorWithoutFlag, arguments, begins(r), "The object of an answer without isError says %s.", how)
+		} else if how := textFailed(r); how != "" {
+			l.find(SuccessLikeError, arguments, begins(r), "The text of an answer without isError begins with %q.", how)
 		}
 	case e.Code == tool.ProtocolError && r.Reply == nil && !rpcError(e):
 		l.find(AnswerUnreadable, arguments, "", "%s", e.Message)

@@ -5,13 +5,29 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"agentlab/lab/jsonvalue"
 )
 
-// keyNames are what a key is called under which a call is carried out once.
-var keyNames = []string{"idempotency_key", "idempotencyKey", "action_id", "actionId", "request_id", "requestId",
-	"client_token", "clientToken", "client_request_id", "clientRequestId", "dedupe_key", "operation_id", "operationId"}
+// keyNames are what nothing is called but a key under which a call is carried out
+// once. A request_id may as well be the id of something.
+var keyNames = []string{"idempotency_key", "idempotencyKey", "client_token", "clientToken", "client_request_id", "clientRequestId",
+	"dedupe_key", "dedupeKey", "deduplication_id", "deduplicationId"}
+
+// keys are the properties of the tool that are such a key, by their name or by what
+// is written beside it.
+func (l *look) keys() []string {
+	names := slices.Clone(keyNames)
+	properties := l.properties()
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		var about struct{ Description string }
+		if json.Unmarshal(properties[name], &about) == nil && strings.Contains(strings.ToLower(about.Description), "idempoten") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // offered is the first of some names that is a property of the arguments and takes
 // the value; empty for none.
@@ -50,7 +66,7 @@ func encoded(arguments object) json.RawMessage { return jsonvalue.AppendCanonica
 // repeat makes the plain call twice, with a key where the tool takes one. Whoever
 // lost the answer of the first would do the same.
 func (l *look) repeat(ctx context.Context, base object) error {
-	key := l.offered(base, keyNames, "lab-scan-1")
+	key := l.offered(base, l.keys(), "lab-scan-1")
 	if key != "" {
 		base = with(base, key, "lab-scan-1")
 	}
