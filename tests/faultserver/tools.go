@@ -270,7 +270,7 @@ func (n *notes) list(a arguments) (result, error) {
 	if limit < 1 || limit > 100 {
 		return refused("invalid_arguments", "validation", "limit: must be from 1 to 100"), nil
 	}
-	all := keys
+	all := slices.Clone(keys)
 	if a.Cursor != "" {
 		keys = slices.DeleteFunc(keys, func(key string) bool { return key <= a.Cursor })
 	}
