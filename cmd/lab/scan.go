@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"agentlab/lab/contract"
+	"agentlab/lab/dataset"
 	"agentlab/lab/eval"
 	"agentlab/lab/report"
 	"agentlab/lab/sandbox"
@@ -31,6 +32,7 @@ type scanCommand struct {
 	file     string
 	surface  string
 	contract string
+	cases    []string
 	seed     string
 	format   string
 	failOn   string
@@ -93,6 +95,7 @@ It exits 1 where there is a finding of severity error (--fail-on finding: any).`
 	flags.StringVarP(&o.file, "file", "f", "", "scan a server of this suite `FILE`")
 	flags.StringVar(&o.surface, "surface", "", "the `NAME` of the surface in the suite file (default: the candidate)")
 	flags.StringVar(&o.contract, "contract", "", "take the word of this contract `FILE` for what tools do")
+	flags.StringArrayVar(&o.cases, "cases", nil, "begin with calls that cases of this JSONL `FILE` expect to succeed; repeatable (default with -f: those of the suite)")
 	flags.StringVar(&o.seed, "seed", "", "make the sandbox a copy of this `FOLDER`")
 	flags.StringArrayVar(&o.settings.Named, "tool", nil, "call this tool, whatever it does, a `NAME`; repeatable")
 	flags.BoolVar(&o.settings.Writes, "allow-writes", false, "call tools that may change something; the server has to work in ${SANDBOX}")
@@ -110,6 +113,7 @@ It exits 1 where there is a finding of severity error (--fail-on finding: any).`
 		"fail-on":  cobra.FixedCompletions([]string{failOnError, failOnFinding, failNever}, cobra.ShellCompDirectiveNoFileComp),
 		"file":     cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt),
 		"contract": cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt),
+		"cases":    cobra.FixedCompletions([]string{"jsonl"}, cobra.ShellCompDirectiveFilterFileExt),
 		"seed":     cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 		"tool":     cobra.NoFileCompletions,
 		"surface":  cobra.NoFileCompletions,
@@ -172,6 +176,37 @@ func (o *scanCommand) check(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// known are the calls that cases expect to succeed: of those that make one call, the
+// first for each tool.
+func (o *scanCommand) known(ctx context.Context, surface string) (map[string]scan.Known, error) {
+	if len(o.cases) == 0 {
+		return nil, nil
+	}
+	sources, err := twice(ctx, o.cases)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string]scan.Known)
+	cases := dataset.Settings{Candidate: surface}.Open(sources...)
+	defer cases.Close()
+	_, err = cases.Check(ctx, func(c *dataset.Case) {
+		if c.Todo != "" || c.Expected.OK == nil || !*c.Expected.OK || len(c.Candidate) != 1 || c.Candidate[0].Setting != nil {
+			return
+		}
+		p := c.Candidate[0]
+		if _, there := known[p.Name]; !there {
+			known[p.Name] = scan.Known{Case: c.ID, Arguments: p.Arguments}
+		}
+	})
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, replayError(err, newSelection(nil))
+	}
+	return known, nil
+}
+
 // spec is the server that is to be scanned, and the folder that it runs in.
 func (o *scanCommand) spec(ctx context.Context, command []string) (suite.Surface, string, error) {
 	if o.file != "" {
@@ -184,6 +219,9 @@ func (o *scanCommand) spec(ctx context.Context, command []string) (suite.Surface
 			name = s.Candidate
 		}
 		spec, err := surfaceOf(s, name)
+		if o.cases == nil {
+			o.cases = s.Cases
+		}
 		return spec, filepath.Dir(o.file), err
 	}
 	written, err := o.server.suiteFile(command)
@@ -218,6 +256,9 @@ func (o *scanCommand) run(cmd *cobra.Command, command []string) (err error) {
 	}
 	laid, err := readContracts(ctx, []suite.Surface{spec}, o.file)
 	if err != nil {
+		return err
+	}
+	if o.settings.Known, err = o.known(ctx, spec.Name); err != nil {
 		return err
 	}
 	told := &breaches{prefix: spec.Name + " breaks the protocol: "}

@@ -58,10 +58,20 @@ func (l *look) look(ctx context.Context) (err error) {
 		}
 		return nil
 	}
+	if known, ok := l.scan.Known[l.d.Name]; ok && l.takes(known.Arguments) {
+		l.tool.Case, plain = known.Case, known.Arguments
+	}
 	if err := l.valid(ctx, plain); err != nil {
 		return err
 	}
 	return l.invalid(ctx)
+}
+
+// takes reports whether the tool's own schema takes arguments.
+func (l *look) takes(arguments json.RawMessage) bool {
+	decoded, err := jsonvalue.Decode(arguments)
+	members, ok := decoded.(object)
+	return err == nil && ok && l.fits != nil && l.fits(members)
 }
 
 // schemas compiles what the tool promises.

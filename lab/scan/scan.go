@@ -37,6 +37,9 @@ type Settings struct {
 	Reads map[string]bool
 	// Named are tools that the user wants called, whatever they do.
 	Named []string
+	// Known are calls that are known to succeed on a fresh backend, by the name of the
+	// tool: a schema alone does not know what is there.
+	Known map[string]Known
 	// Writes allows calls of tools that may change something. It is for a server
 	// that works in a sandbox.
 	Writes bool
@@ -47,6 +50,12 @@ type Settings struct {
 	Time      time.Duration // of everything
 	// Progress, where set, is told of each tool before it is looked at.
 	Progress func(name string)
+}
+
+// Known is a call that a case expects to succeed.
+type Known struct {
+	Case      string // its id
+	Arguments json.RawMessage
 }
 
 // Report is what a scan has to say.
@@ -65,7 +74,10 @@ type Tool struct {
 	Why    string `json:"why"`
 	Called bool   `json:"called"`
 	Calls  int    `json:"calls"` // that were made
-	// Plain says what came of the plain call that its schema describes.
+	// Case is the id of the case whose call stands in place of the plain call that the
+	// schema describes; empty where there is none.
+	Case string `json:"case,omitempty"`
+	// Plain says what came of that call.
 	Plain    Came `json:"plain_call"`
 	Invalid  int  `json:"invalid_calls"`          // calls that the schema forbids
 	Accepted int  `json:"invalid_calls_accepted"` // of these
