@@ -404,6 +404,38 @@ func (l *lister) do(_ *session, _ string, arguments json.RawMessage) tool.Result
 	return object(string(text))
 }
 
+const pagedSchema = `{"inputSchema":{"type":"object","properties":{"cursor":{"type":"string"},"limit":{"type":"integer","minimum":1}}}}`
+
+// TestForbiddenCursor: where the schema itself refuses a made-up cursor, or there is
+// no cursor, no pages are walked.
+func TestForbiddenCursor(t *testing.T) {
+	for _, definition := range []string{
+		`{"inputSchema":{"type":"object","properties":{"cursor":{"type":"string","enum":["a","b"]}}}}`,
+		`{"inputSchema":{"type":"object","properties":{"cursor":{"type":"integer"}}}}`,
+		`{"inputSchema":{"type":"object","properties":{"q":{"type":"string"}}}}`,
+	} {
+		l := &lister{items: []string{"a"}}
+		b := &backend{do: l.do, tools: []tool.Definition{define("t", definition)}}
+		if r, _ := found(t, b, settings); strings.Contains(strings.Join(b.calls, "\n"), "lab-scan") || len(r.Tools[0].Unlooked) > 0 {
+			t.Errorf("%s: %v, %v", definition, b.calls, r.Tools[0].Unlooked)
+		}
+	}
+}
+
+// TestKnown: a call that is known to succeed stands in place of the plain one, if the
+// schema takes it.
+func TestKnown(t *testing.T) {
+	for arguments, taken := range map[string]bool{`{"q":"known"}`: true, `{"q":7}`: false, `{"r":"x","q":"known"}`: false, `[`: false, `[]`: false} {
+		b := &backend{tools: []tool.Definition{define("t", `{}`)}, do: strict(func(*session) tool.Result { return says("fine") })}
+		s := settings
+		s.Known = map[string]scan.Known{"t": {Case: "c", Arguments: json.RawMessage(arguments)}, "other": {}}
+		r, _ := found(t, b, s)
+		if got := b.calls[0] == "t "+arguments; got != taken || (r.Tools[0].Case == "c") != taken {
+			t.Errorf("%s: called %v, %+v", arguments, b.calls, r.Tools[0])
+		}
+	}
+}
+
 func TestPages(t *testing.T) {
 	letters := strings.Split("abcdefghij", "")
 	tests := []struct {
@@ -428,8 +460,7 @@ func TestPages(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := &backend{do: tt.lister.do, tools: []tool.Definition{define("t",
-				`{"inputSchema":{"type":"object","properties":{"cursor":{"type":"string"},"limit":{"type":"integer","minimum":1}}}}`)}}
+			b := &backend{do: tt.lister.do, tools: []tool.Definition{define("t", pagedSchema)}}
 			r, got := found(t, b, settings)
 			got = slices.DeleteFunc(got, func(s string) bool { return strings.Contains(s, "invalid_call_accepted") })
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -464,7 +495,7 @@ func TestPatience(t *testing.T) {
 		s := settings
 		s.CallTime = 5 * time.Millisecond
 		r, got := found(t, b, s)
-		if len(b.calls) != 2 || len(got) != 2 || !strings.Contains(got[0], "read_only") || !strings.Contains(got[1], "no_answer") || r.Tools[0].Plain != scan.Lost {
+		if len(b.calls) != 2 || len(b.opened) != 2 || len(got) != 2 || !strings.Contains(got[0], "read_only") || !strings.Contains(got[1], "no_answer") || r.Tools[0].Plain != scan.Lost {
 			t.Errorf("%d calls, %v, %s", len(b.calls), got, r.Tools[0].Plain)
 		}
 	})
@@ -505,6 +536,19 @@ func TestPatience(t *testing.T) {
 		s.PerTool = 3
 		if r, _ := found(t, b, s); len(b.calls) != 3 || !strings.Contains(strings.Join(r.Tools[0].Unlooked, ""), "--per-tool 3") {
 			t.Errorf("%v, %v", b.calls, r.Tools[0].Unlooked)
+		}
+		// They are spread over all that there are.
+		all := &backend{tools: b.tools, do: b.do}
+		found(t, all, settings)
+		if len(all.calls) < 6 || slices.Index(all.calls, b.calls[2]) < len(all.calls)/2 {
+			t.Errorf("%v, of %v", b.calls, all.calls)
+		}
+		// Walking pages takes no more either.
+		l := &lister{items: strings.Split("abcdefghij", "")}
+		paged := &backend{do: l.do, tools: []tool.Definition{define("t", pagedSchema)}}
+		s.PerTool = 5
+		if r, _ := found(t, paged, s); len(paged.calls) != 5 || !strings.Contains(strings.Join(r.Tools[0].Unlooked, ""), "--per-tool 5") {
+			t.Errorf("%v, %v", paged.calls, r.Tools[0].Unlooked)
 		}
 	})
 }

@@ -58,12 +58,9 @@ func Case(ctx context.Context, line []byte, settings dataset.Settings, maxRuns i
 	}
 	for shrunk := true; shrunk; {
 		shrunk = false
-		for at := 0; ; {
-			steps := steps(root)
-			if at >= len(steps) {
-				break
-			}
-			next := steps[at]()
+		all := steps(root)
+		for at := 0; at < len(all); {
+			next := all[at]()
 			text := next.append(nil)
 			if !less(text, best) || s.tried[sha256.Sum256(text)] {
 				at++
@@ -82,6 +79,7 @@ func Case(ctx context.Context, line []byte, settings dataset.Settings, maxRuns i
 			}
 			// The place is kept: what comes next there has not been tried.
 			root, best, shrunk = next, text, true
+			all = steps(root)
 		}
 	}
 	return Result{best, s.runs, true}, nil
