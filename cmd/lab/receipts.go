@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -32,7 +31,7 @@ them there, of cases that are staged; see "lab help cases".`,
 			}
 			defer file.Close()
 			if err := report.ReceiptTable(cmd.OutOrStdout(), file); err != nil {
-				return usageError(fmt.Errorf("%s: %w", name, err))
+				return unreadableStream(name, err)
 			}
 			return nil
 		},

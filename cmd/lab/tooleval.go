@@ -25,16 +25,8 @@ type toolEval struct {
 	out      string
 	check    string
 	format   string
+	reports  []string
 	store    string
-}
-
-// formats are what stdout can be given, by the value of --format.
-var formats = map[string]func(io.Writer, *eval.Comparison, []report.Row) error{
-	"text": report.Text,
-	"json": func(w io.Writer, c *eval.Comparison, _ []report.Row) error { return report.ComparisonJSON(w, c) },
-	"markdown": func(w io.Writer, c *eval.Comparison, _ []report.Row) error {
-		return report.ComparisonMarkdown(w, c)
-	},
 }
 
 func newToolEval() *cobra.Command {
@@ -80,13 +72,14 @@ and nothing about how well a model proposes.`,
 	flags.StringVar(&o.baseline, "baseline", ticket.WideName, "the `SURFACE` to compare with")
 	flags.StringVar(&o.out, "out", filepath.Join("reports", "local"), "write the reports to this `DIR`")
 	flags.StringVar(&o.check, "check", "", "write no reports; fail where those in `DIR` are not what would be written")
-	flags.StringVar(&o.format, "format", "text", "what stdout gets, a `FORMAT`: text, json or markdown")
+	flags.StringVar(&o.format, "format", "text", "what stdout gets, a `FORMAT`: "+strings.Join(formatNames(), ", "))
+	reportsFlag(cmd, &o.reports, "write another report, `FORMAT[=FILE]`, beside those in --out; repeatable")
 	flags.StringVar(&o.store, "store", storeMemory, "where "+ticket.ProductionName+" keeps tickets and receipts, a `STORE`: memory, or sqlite:FILE, which each case empties first")
 	flags.IntVar(&o.workers, "workers", 0, "replay `N` cases at once (default: one a core)")
 	cmd.MarkFlagsMutuallyExclusive("check", "out")
 	completions(cmd, map[string]cobra.CompletionFunc{
 		"baseline": completeSurfaces,
-		"format":   cobra.FixedCompletions([]string{"text", "json", "markdown"}, cobra.ShellCompDirectiveNoFileComp),
+		"format":   cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoFileComp),
 		"out":      cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 		"check":    cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 	})
@@ -95,9 +88,13 @@ and nothing about how well a model proposes.`,
 
 func (o *toolEval) run(cmd *cobra.Command) (err error) {
 	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
-	render := formats[o.format]
-	if render == nil {
-		return usageError(fmt.Errorf("--format %q is not one of text, json, markdown", o.format))
+	toStdout, err := formatNamed("format", o.format)
+	if err != nil {
+		return err
+	}
+	reports, err := wantedReports(o.reports, o.out)
+	if err != nil {
+		return err
 	}
 	if o.check != "" {
 		if info, err := os.Stat(o.check); err != nil || !info.IsDir() {
@@ -133,6 +130,17 @@ func (o *toolEval) run(cmd *cobra.Command) (err error) {
 	if err := selected.idle(); err != nil {
 		return usageError(err)
 	}
+	if err := set.Finish(comparison); err != nil {
+		return couldNotRun(err)
+	}
+	runs, err := set.OpenRuns()
+	if err != nil {
+		return couldNotRun(err)
+	}
+	defer runs.Close()
+	if err := writeReports(set.OpenRuns, comparison, reports, stdout); err != nil {
+		return couldNotRun(err)
+	}
 	if err := set.Publish(comparison); err != nil {
 		return couldNotRun(err)
 	}
@@ -144,7 +152,7 @@ func (o *toolEval) run(cmd *cobra.Command) (err error) {
 		// Now, for a pipe that nobody reads ends the process at its first write.
 		os.RemoveAll(dir)
 	}
-	if err := render(stdout, comparison, set.Rows()); err != nil {
+	if err := toStdout.show(stdout, comparison, set.Rows(), runs); err != nil {
 		return couldNotRun(err)
 	}
 	if !o.quiet {

@@ -32,13 +32,17 @@ func (p *Page) Add(pair *eval.Pair) {
 	if pair.Case.Todo != "" {
 		return
 	}
+	p.addFailures(pair)
+	if !p.set.tableFull.Load() && len(p.table) < MaxRows {
+		p.table = append(p.table, newRow(pair))
+	}
+}
+
+func (p *Page) addFailures(pair *eval.Pair) {
 	if pair.Baseline != nil {
 		p.addFailure(pair.Baseline, pair.Case.Baseline)
 	}
 	p.addFailure(&pair.Candidate, pair.Case.Candidate)
-	if !p.set.tableFull.Load() && len(p.table) < MaxRows {
-		p.table = append(p.table, newRow(pair))
-	}
 }
 
 func (p *Page) addFailure(run *eval.Run, proposals []dataset.Proposal) {

@@ -42,6 +42,7 @@ type Set struct {
 	failures  *os.File
 	details   *os.File // moves under the table of failures at the end
 	failed    bool     // some run failed
+	finished  bool
 	rows      []Row
 	tableFull atomic.Bool
 }
@@ -177,7 +178,7 @@ func (s *Set) Rows() []Row { return s.rows }
 // Publish completes the set and puts it in place of the one that stands in the
 // directory. After an error the set is still to be discarded.
 func (s *Set) Publish(c *eval.Comparison) error {
-	if err := s.complete(c); err != nil {
+	if err := s.Finish(c); err != nil {
 		return err
 	}
 	if err := s.replaceable(); err != nil {
@@ -218,24 +219,18 @@ func place(path string) (undo func() error, err error) {
 	return func() error { return os.Rename(path, path+partial) }, nil
 }
 
-func (s *Set) complete(c *eval.Comparison) error {
+// Finish completes the set without putting it in place. What was finished is not
+// finished again.
+func (s *Set) Finish(c *eval.Comparison) error {
+	if s.finished {
+		return nil
+	}
+	s.finished = true
 	if _, err := s.runs.Write(stream.AppendEnd(nil, c)); err != nil {
 		return writeError(err)
 	}
-	if s.failed {
-		if _, err := s.details.Seek(0, io.SeekStart); err != nil {
-			return writeError(err)
-		}
-		if _, err := io.Copy(s.failures, s.details); err != nil {
-			return writeError(err)
-		}
-	} else if _, err := s.failures.WriteString(noFailures); err != nil {
-		return writeError(err)
-	}
-	if c.CouldNotRun() > 0 {
-		if _, err := s.failures.Write(appendNotRun([]byte(notRunHead), c)); err != nil {
-			return writeError(err)
-		}
+	if err := endFailures(s.failures, s.details, s.failed, c); err != nil {
+		return err
 	}
 	for _, r := range []struct {
 		name   string
@@ -251,6 +246,37 @@ func (s *Set) complete(c *eval.Comparison) error {
 	}
 	if err := errors.Join(s.runs.Close(), s.failures.Close()); err != nil {
 		return writeError(err)
+	}
+	return nil
+}
+
+// OpenRuns opens the stream of a set that is finished, to be read from its start. It
+// stays open when the set is put in place, or discarded.
+func (s *Set) OpenRuns() (io.ReadCloser, error) {
+	file, err := os.Open(s.runs.Name())
+	if err != nil {
+		return nil, writeError(err)
+	}
+	return file, nil
+}
+
+// endFailures ends tool-failures.md: under the table come the details, which have
+// waited for it.
+func endFailures(w io.Writer, details io.ReadSeeker, failed bool, c *eval.Comparison) error {
+	if failed {
+		if _, err := details.Seek(0, io.SeekStart); err != nil {
+			return writeError(err)
+		}
+		if _, err := io.Copy(w, details); err != nil {
+			return writeError(err)
+		}
+	} else if _, err := io.WriteString(w, noFailures); err != nil {
+		return writeError(err)
+	}
+	if c.CouldNotRun() > 0 {
+		if _, err := w.Write(appendNotRun([]byte(notRunHead), c)); err != nil {
+			return writeError(err)
+		}
 	}
 	return nil
 }

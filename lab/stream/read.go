@@ -168,6 +168,11 @@ func (r *Reader) invalid(reason string) error { return &Invalid{r.number, reason
 // decode reads a line that has to be of an event.
 func (r *Reader) decode(line []byte, event string, into started) error {
 	if err := jsonv2.Unmarshal(line, into, jsonv2.RejectUnknownMembers(true)); err != nil {
+		// A line of another version may have other members, and is to say so.
+		var of start
+		if jsonv2.Unmarshal(line, &of) == nil && of.SchemaVersion != Version {
+			return r.invalid(fmt.Sprintf("schema_version is %d, not %d", of.SchemaVersion, Version))
+		}
 		return r.invalid(reasonOf(err))
 	}
 	switch version, is := into.of(); {
@@ -189,14 +194,6 @@ func reasonOf(err error) string {
 
 // run reads the run of one surface.
 func (r *Reader) run(line []byte, surface *eval.Summary, pair *eval.Pair) (*eval.Run, error) {
-	// A line of another version may have other members, and is to say so.
-	var of start
-	if err := jsonv2.Unmarshal(line, &of); err != nil {
-		return nil, r.invalid(reasonOf(err))
-	}
-	if of.SchemaVersion != Version {
-		return nil, r.invalid(fmt.Sprintf("schema_version is %d, not %d", of.SchemaVersion, Version))
-	}
 	var read runLine
 	if err := r.decode(line, eventRun, &read); err != nil {
 		return nil, err

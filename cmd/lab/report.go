@@ -1,0 +1,147 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"agentlab/lab/eval"
+	"agentlab/lab/report"
+	"agentlab/lab/stream"
+)
+
+// remake is the command line of lab report.
+type remake struct {
+	reports []string
+	format  string
+	out     string
+	quiet   bool
+}
+
+func newReport() *cobra.Command {
+	var o remake
+	standard := filepath.Join("reports", "local", report.RunsFile)
+	cmd := &cobra.Command{
+		Use:   "report [FILE]",
+		Short: "Make reports of a stored stream of runs, without running anything",
+		Long: `Make reports of the stream of runs that lab tool-eval wrote, without running
+anything. They are the same bytes as those that were written then, and so is the
+exit code: 1 where the gate failed, 3 where some run could not run.
+
+FILE is ` + standard + ` where it is left out, and - for standard input.`,
+		Example: `  lab report
+  lab report runs.jsonl --report html=report.html --report junit=junit.xml
+  lab report runs.jsonl --format markdown
+  ssh ci cat tool-runs.jsonl | lab report - --format failures`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := standard
+			if len(args) > 0 {
+				name = args[0]
+			}
+			return o.run(cmd, name)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.format, "format", "text", "what stdout gets, a `FORMAT`: "+strings.Join(formatNames(), ", "))
+	flags.StringVar(&o.out, "out", filepath.Join("reports", "local"), "where a --report without a FILE goes, a `DIR`")
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but errors")
+	reportsFlag(cmd, &o.reports, "write a report, `FORMAT[=FILE]`; repeatable")
+	if err := cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the flag is defined above
+	}
+	return cmd
+}
+
+func (o *remake) run(cmd *cobra.Command, name string) error {
+	toStdout, err := formatNamed("format", o.format)
+	if err != nil {
+		return err
+	}
+	reports, err := wantedReports(o.reports, o.out)
+	if err != nil {
+		return err
+	}
+	open, closeStored, err := stored(cmd, name)
+	if err != nil {
+		return err
+	}
+	defer closeStored()
+	comparison, err := summed(open)
+	if err != nil {
+		return unreadableStream(name, err)
+	}
+	if err := writeReports(open, comparison, append(reports, wantedReport{toStdout, standardOutput}), cmd.OutOrStdout()); err != nil {
+		return couldNotRun(err)
+	}
+	switch {
+	case comparison.CouldNotRun() > 0:
+		return notRun(comparison)
+	case !comparison.GatePassed():
+		return errGateFailed
+	}
+	return nil
+}
+
+// stored opens a stream that can be read more than once: what comes by a pipe is
+// kept in a temporary file until closeStored.
+func stored(cmd *cobra.Command, name string) (open func() (io.ReadCloser, error), closeStored func(), err error) {
+	if name != standardOutput {
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, nil, usageError(err)
+		}
+		if info.Mode().IsRegular() {
+			return func() (io.ReadCloser, error) { return os.Open(name) }, func() {}, nil
+		}
+	}
+	from := io.NopCloser(cmd.InOrStdin())
+	if name != standardOutput {
+		if from, err = openUntil(cmd.Context(), name); err != nil {
+			return nil, nil, usageError(err)
+		}
+	}
+	defer from.Close()
+	kept, err := os.CreateTemp("", "lab-report-")
+	if err != nil {
+		return nil, nil, couldNotRun(err)
+	}
+	closeStored = func() { os.Remove(kept.Name()) }
+	if _, err := io.Copy(kept, from); err != nil || kept.Close() != nil {
+		closeStored()
+		return nil, nil, couldNotRun(err)
+	}
+	return func() (io.ReadCloser, error) { return os.Open(kept.Name()) }, closeStored, nil
+}
+
+// summed reads a stream to its end: a report may have to say first what comes last.
+func summed(open func() (io.ReadCloser, error)) (*eval.Comparison, error) {
+	from, err := open()
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close()
+	reader, err := stream.NewReader(from)
+	if err != nil {
+		return nil, err
+	}
+	if err := report.Feed(reader); err != nil {
+		return nil, err
+	}
+	return reader.Comparison(), nil
+}
+
+// unreadableStream is the error of a stream that cannot be read: its line is told as
+// an editor can jump to it.
+func unreadableStream(name string, err error) error {
+	var invalid *stream.Invalid
+	if errors.As(err, &invalid) {
+		return usageError(fmt.Errorf("%s:%d: %s", name, invalid.Line, invalid.Reason))
+	}
+	return usageError(fmt.Errorf("%s: %w", name, err))
+}
