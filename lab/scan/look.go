@@ -25,7 +25,8 @@ type look struct {
 	session            tool.Observed // nil where another has to be opened
 	losses, unanswered int
 	fits               func(arguments object) bool // the tool's own schema
-	plainSaid          string                      // the error of the plain call
+	made               map[string]bool             // the arguments of all calls
+	firstSaid          string                      // the error of the first call
 }
 
 // object is a decoded JSON object.
@@ -51,7 +52,7 @@ func (l *look) look(ctx context.Context) (err error) {
 		}
 	}()
 	l.schemas()
-	plain, err := boundary.Plain(l.d)
+	base, err := boundary.Plain(l.d)
 	if err != nil {
 		if invalid := (*schema.Error)(nil); !errors.As(err, &invalid) {
 			l.unlooked("anything: no call could be made of its inputSchema (%s)", tool.Cut(err.Error(), maxAnswer))
@@ -59,12 +60,12 @@ func (l *look) look(ctx context.Context) (err error) {
 		return nil
 	}
 	if known, ok := l.scan.Known[l.d.Name]; ok && l.takes(known.Arguments) {
-		l.tool.Case, plain = known.Case, known.Arguments
+		l.tool.Case, base = known.Case, known.Arguments
 	}
-	if err := l.valid(ctx, plain); err != nil {
+	if err := l.valid(ctx, base); err != nil {
 		return err
 	}
-	return l.invalid(ctx)
+	return l.probes(ctx, base)
 }
 
 // takes reports whether the tool's own schema takes arguments.
@@ -123,40 +124,50 @@ func (l *look) came(r *tool.Result) {
 		l.tool.Plain = Succeeded
 	default:
 		l.tool.Plain = Failed
-		l.plainSaid = said(r)
+		l.firstSaid = said(r)
 	}
 }
 
-// invalid makes calls that the schema forbids, as many as there is room for.
-func (l *look) invalid(ctx context.Context) error {
-	calls, err := boundary.Refused(l.d)
-	if err != nil {
-		return nil // there was a plain call, and so there is none
+// probes makes calls on both sides of what the schema says, each the base call
+// changed in one place, as many as there is room for.
+func (l *look) probes(ctx context.Context, base json.RawMessage) error {
+	room := l.scan.PerTool - l.tool.Calls
+	if room <= 0 {
+		return nil
 	}
-	room := min(l.scan.PerTool-l.tool.Calls, len(calls))
-	if room < len(calls) {
-		l.unlooked("%d more calls that its inputSchema forbids (--per-tool %d)", len(calls)-max(room, 0), l.scan.PerTool)
+	most := room + 1 // the base call is among them
+	set, err := boundary.Probes(l.d, boundary.ProbeOptions{Base: base, Foreign: true, Max: most})
+	if err != nil {
+		l.unlooked("calls on both sides of its inputSchema: none could be made (%s)", tool.Cut(err.Error(), maxAnswer))
+		return nil
 	}
 	formats, unclear := 0, 0
 	defer func() {
 		l.report.of(InvalidAccepted, l.d.Name, l.tool.Invalid)
 		l.report.of(FormatIgnored, l.d.Name, formats)
 		if unclear > 0 {
-			l.unlooked("whether it refuses %d of the calls that its inputSchema forbids: they got the error of the plain call", unclear)
+			l.unlooked("whether it refuses %d of the calls that its inputSchema forbids: they got the error of the first call", unclear)
 		}
 	}()
-	for i := range room {
-		c := calls[i*len(calls)/room]
-		r, _, err := l.call(ctx, c.Arguments)
-		if err != nil {
-			return err
+	for _, p := range set.Probes {
+		if p.Ambiguous || l.made[string(p.Arguments)] {
+			continue // most readers of JSON choose a reading before the server sees any
 		}
-		if r != nil && l.plainSaid != "" && said(r) == l.plainSaid {
+		if l.tool.Calls == l.scan.PerTool {
+			break
+		}
+		r, _, err := l.call(ctx, p.Arguments)
+		switch {
+		case err != nil:
+			return err
+		case p.Valid:
+			continue
+		case r != nil && l.firstSaid != "" && said(r) == l.firstSaid:
 			unclear++
 			continue
 		}
 		code := InvalidAccepted
-		if c.Fault == "format" {
+		if p.Keyword == "format" {
 			code = FormatIgnored
 			formats++
 		} else {
@@ -168,7 +179,10 @@ func (l *look) invalid(ctx context.Context) error {
 		if code == InvalidAccepted {
 			l.tool.Accepted++
 		}
-		l.find(code, c.Arguments, begins(r), "It carried out a call %s.", c.Wrong)
+		l.find(code, p.Arguments, begins(r), "It carried out a call %s.", p.Words)
+	}
+	if len(set.Probes) == most {
+		l.unlooked("more calls on both sides of its inputSchema (--per-tool %d)", l.scan.PerTool)
 	}
 	return nil
 }
@@ -200,6 +214,7 @@ func (l *look) call(ctx context.Context, arguments json.RawMessage) (*tool.Resul
 	limited, cancel := context.WithTimeout(ctx, l.scan.CallTime)
 	defer cancel()
 	l.tool.Calls++
+	l.made[string(arguments)] = true
 	r := l.session.Call(limited, tool.Call{Proposal: tool.Proposal{Name: l.d.Name, Arguments: arguments}})
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
