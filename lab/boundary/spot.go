@@ -23,6 +23,7 @@ type spot struct {
 	branch  clause         // the fork behind which it lies; zero: none
 	pointer string         // where the first schema of it stands
 	others  map[kind]*spot
+	found   map[string]any // values of properties that it does not have and may have
 }
 
 // candidate is a change of one place that is yet to be judged.
@@ -65,6 +66,7 @@ type walk struct {
 	rows    *rows
 	met     map[meeting]bool
 	open    map[identity]int
+	outer   map[identity]*spot  // where they were opened first
 	located map[string][]object // the schemas that were met, by place of the data
 	records []*spot
 	list    []candidate
@@ -72,7 +74,7 @@ type walk struct {
 }
 
 func newWalk(c *check) *walk {
-	return &walk{check: c, rows: newRows(c.doc), met: make(map[meeting]bool), open: make(map[identity]int), located: make(map[string][]object)}
+	return &walk{check: c, rows: newRows(c.doc), met: make(map[meeting]bool), open: make(map[identity]int), outer: make(map[identity]*spot), located: make(map[string][]object)}
 }
 
 func (w *walk) begin(base object) {
@@ -109,11 +111,19 @@ func (w *walk) visit(s *spot) {
 		}
 	}
 	if len(s.fresh) == 0 {
+		if len(s.parts) == 0 && s.pointer != "" {
+			w.oddities(s) // anything goes
+		}
 		return
 	}
 	s.pointer = w.rows.pointers[identify(s.fresh[0])]
 	for _, part := range s.fresh {
-		w.open[identify(part)]++
+		id := identify(part)
+		if w.open[id]++; w.open[id] == 1 {
+			w.outer[id] = s
+		} else {
+			w.nest(w.outer[id], s)
+		}
 	}
 	w.keywords(s)
 	if s.branch == (clause{}) {
@@ -125,6 +135,22 @@ func (w *walk) visit(s *spot) {
 	for _, part := range s.fresh {
 		w.open[identify(part)]--
 	}
+}
+
+// nest puts a value that can hold one of its own kind into itself.
+func (w *walk) nest(outer, s *spot) {
+	slot := s.place[len(outer.place):]
+	held, ok := jsonvalue.Find(s.base, outer.place)
+	if !ok || slot == "" {
+		return
+	}
+	one := *outer
+	one.base, one.value = s.base, held
+	nested := held
+	for range min(8, deep/strings.Count(slot, "/")) {
+		nested = put(held, slot, nested)
+	}
+	w.add(&one, clause{s.pointer, "", ""}, Inside, near, w.whose(outer)+" has one of its kind inside of itself, several times", nested)
 }
 
 // inside visits the members, the items and the branches of a spot.
@@ -159,7 +185,7 @@ func (w *walk) branch(s *spot, part object, keyword string, schemas []any) {
 	t.forks[fork{s.place, identify(part), keyword}] = schemas
 	if w.find(t, t.schemas) {
 		if keyword != "if" {
-			w.add(t, t.branch, Inside, bound, w.whose(t)+" is of one of its "+keyword, t.value)
+			w.add(t, t.branch, Inside, bound, w.whose(t)+" is of another alternative", t.value)
 		}
 		w.visit(t)
 	}
@@ -246,6 +272,7 @@ func (w *walk) find(s *spot, schemas []any) bool {
 
 func (w *walk) members(s *spot) {
 	w.records = append(w.records, s)
+	s.found = make(map[string]any)
 	b := w.builder(s)
 	names := make(map[string]bool)
 	for _, part := range s.fresh {
@@ -269,6 +296,7 @@ func (w *walk) members(s *spot) {
 		b.looks = maxLooks
 		w.member(s, name, b.memberSchemas(s.full, name))
 	}
+	w.misspelt(s)
 }
 
 // extra is the name of a property that no schema knows.
@@ -291,6 +319,11 @@ func (w *walk) other(s *spot) string {
 
 func (w *walk) member(s *spot, name string, schemas []any) {
 	t := w.within(s, s.member(name), schemas)
+	for _, part := range s.fresh {
+		if properties, _ := part["properties"].(object); properties[name] == true {
+			t.pointer = below(w.rows.pointers[identify(part)]+"/properties", name)
+		}
+	}
 	if slices.Contains(schemas, any(false)) {
 		for _, part := range s.fresh {
 			if properties, _ := part["properties"].(object); properties[name] == false {
@@ -305,7 +338,10 @@ func (w *walk) member(s *spot, name string, schemas []any) {
 	if present {
 		t.value = value
 		w.visit(t)
-	} else if w.find(t, schemas) || w.bring(t, s, name) {
+	} else if w.find(t, schemas) {
+		s.found[name] = t.value
+		w.visit(t)
+	} else if w.bring(t, s, name) {
 		w.visit(t)
 	}
 }
