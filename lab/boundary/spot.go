@@ -386,8 +386,12 @@ func (w *walk) items(s *spot) {
 			}
 			around = &more
 		}
+		items, _ := around.value.([]any)
+		if i >= len(items) {
+			continue // a default or an example of the array was taken, and it is too short
+		}
 		t := w.within(around, s.item(i), itemSchemas(s.full, i))
-		t.value = around.value.([]any)[i]
+		t.value = items[i]
 		w.visit(t)
 	}
 }

@@ -26,7 +26,8 @@ type look struct {
 	losses, unanswered int
 	fits               func(arguments object) bool // the tool's own schema
 	made               map[string]bool             // the arguments of all calls
-	firstSaid          string                      // the error of the first call
+	errors             map[string]bool             // those that valid calls got
+	formats            int                         // calls with a value of a wrong format
 }
 
 // object is a decoded JSON object.
@@ -124,67 +125,8 @@ func (l *look) came(r *tool.Result) {
 		l.tool.Plain = Succeeded
 	default:
 		l.tool.Plain = Failed
-		l.firstSaid = said(r)
 	}
-}
-
-// probes makes calls on both sides of what the schema says, each the base call
-// changed in one place, as many as there is room for.
-func (l *look) probes(ctx context.Context, base json.RawMessage) error {
-	room := l.scan.PerTool - l.tool.Calls
-	if room <= 0 {
-		return nil
-	}
-	most := room + 1 // the base call is among them
-	set, err := boundary.Probes(l.d, boundary.ProbeOptions{Base: base, Foreign: true, Max: most})
-	if err != nil {
-		l.unlooked("calls on both sides of its inputSchema: none could be made (%s)", tool.Cut(err.Error(), maxAnswer))
-		return nil
-	}
-	formats, unclear := 0, 0
-	defer func() {
-		l.report.of(InvalidAccepted, l.d.Name, l.tool.Invalid)
-		l.report.of(FormatIgnored, l.d.Name, formats)
-		if unclear > 0 {
-			l.unlooked("whether it refuses %d of the calls that its inputSchema forbids: they got the error of the first call", unclear)
-		}
-	}()
-	for _, p := range set.Probes {
-		if p.Ambiguous || l.made[string(p.Arguments)] {
-			continue // most readers of JSON choose a reading before the server sees any
-		}
-		if l.tool.Calls == l.scan.PerTool {
-			break
-		}
-		r, _, err := l.call(ctx, p.Arguments)
-		switch {
-		case err != nil:
-			return err
-		case p.Valid:
-			continue
-		case r != nil && l.firstSaid != "" && said(r) == l.firstSaid:
-			unclear++
-			continue
-		}
-		code := InvalidAccepted
-		if p.Keyword == "format" {
-			code = FormatIgnored
-			formats++
-		} else {
-			l.tool.Invalid++
-		}
-		if r == nil || !carriedOut(r) {
-			continue
-		}
-		if code == InvalidAccepted {
-			l.tool.Accepted++
-		}
-		l.find(code, p.Arguments, begins(r), "It carried out a call %s.", p.Words)
-	}
-	if len(set.Probes) == most {
-		l.unlooked("more calls on both sides of its inputSchema (--per-tool %d)", l.scan.PerTool)
-	}
-	return nil
+	l.noteError(r)
 }
 
 // carriedOut reports whether a tool did what it was asked.
@@ -241,7 +183,7 @@ func (l *look) call(ctx context.Context, arguments json.RawMessage) (*tool.Resul
 func (l *look) judge(arguments json.RawMessage, r *tool.Result) {
 	if r.Reply != nil {
 		l.tool.Largest = max(l.tool.Largest, r.Reply.Bytes)
-		if r.Reply.Bytes > l.scan.MaxOutput {
+		if r.Reply.Bytes > l.scan.MaxOutput+echo(arguments) {
 			l.find(OutputTooLarge, arguments, begins(r), "An answer has %d bytes; the limit is %d.", r.Reply.Bytes, l.scan.MaxOutput)
 		}
 	}
@@ -265,6 +207,16 @@ func (l *look) judge(arguments json.RawMessage, r *tool.Result) {
 			l.find(ErrorNotActionable, arguments, begins(r), "Of an error: %s.", why)
 		}
 	}
+}
+
+// echo is how much of an answer a call has itself to answer for: who sends much gets
+// much back.
+func echo(arguments json.RawMessage) int {
+	const small, times = 1000, 5
+	if len(arguments) < small {
+		return 0
+	}
+	return times * len(arguments)
 }
 
 // changed holds a tool to the word that there is for it.

@@ -220,7 +220,7 @@ func TestInvalidCalls(t *testing.T) {
 	}
 	b.do = func(*session, string, json.RawMessage) tool.Result { return fails("not for you") }
 	r, got = found(t, b, settings)
-	if len(got) != 0 || r.Tools[0].Invalid != 0 || r.Tools[0].Plain != scan.Failed || !slices.ContainsFunc(r.Tools[0].Unlooked, func(s string) bool { return strings.Contains(s, "the error of the first call") }) {
+	if len(got) != 0 || r.Tools[0].Invalid != 0 || r.Tools[0].Plain != scan.Failed || !slices.ContainsFunc(r.Tools[0].Unlooked, func(s string) bool { return strings.Contains(s, "the error of a valid one") }) {
 		t.Errorf("%v, %+v", got, r.Tools[0])
 	}
 	// An output that breaks its schema came of a call that was carried out.
@@ -236,6 +236,36 @@ func TestInvalidCalls(t *testing.T) {
 		return fails("q has to be a text")
 	}
 	if r, got = found(t, b, settings); len(got) != 1 || !strings.HasPrefix(got[0], "t format_not_checked ") || r.Worst() != scan.Warning {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestUnclear: an error that a valid call gets too, at once or later, says nothing of
+// what is wrong with another.
+func TestUnclear(t *testing.T) {
+	b := &backend{tools: []tool.Definition{define("t", `{}`)}, do: func(s *session, _ string, arguments json.RawMessage) tool.Result {
+		switch {
+		case s.calls == 0:
+			return says("taken away")
+		case strings.HasPrefix(string(arguments), `{"q":"`):
+			return fails("there is nothing left to be taken away")
+		case string(arguments) == "{}":
+			return fails("q is required")
+		}
+		return fails("there is nothing left to be taken away")
+	}}
+	r, got := found(t, b, settings)
+	if len(got) != 0 || r.Tools[0].Plain != scan.Succeeded || r.Tools[0].Invalid != 1 || len(r.Tools[0].Unlooked) != 1 {
+		t.Errorf("%v, %+v", got, r.Tools[0])
+	}
+}
+
+// TestEcho: who sends much gets much back, and that is no finding.
+func TestEcho(t *testing.T) {
+	b := &backend{tools: []tool.Definition{define("t", `{}`)}, do: func(_ *session, _ string, arguments json.RawMessage) tool.Result {
+		return says(strings.Repeat(string(arguments), 2))
+	}}
+	if _, got := found(t, b, settings); len(got) != 1 || strings.Contains(got[0], "too_large") {
 		t.Errorf("%v", got)
 	}
 }
@@ -417,7 +447,7 @@ func TestForbiddenCursor(t *testing.T) {
 	} {
 		l := &lister{items: []string{"a"}}
 		b := &backend{do: l.do, tools: []tool.Definition{define("t", definition)}}
-		if r, _ := found(t, b, settings); strings.Contains(strings.Join(b.calls, "\n"), "lab-scan") || len(r.Tools[0].Unlooked) > 0 {
+		if r, _ := found(t, b, settings); strings.Contains(strings.Join(b.calls, "\n"), "lab-scan") || strings.Contains(strings.Join(r.Tools[0].Unlooked, ""), "pages") {
 			t.Errorf("%s: %v, %v", definition, b.calls, r.Tools[0].Unlooked)
 		}
 	}
