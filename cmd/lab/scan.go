@@ -202,7 +202,7 @@ func (o *scanCommand) known(ctx context.Context, surface string) (map[string]sca
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return nil, replayError(err, newSelection(nil))
+		return nil, replayError(err, newSelection("case", nil))
 	}
 	return known, nil
 }

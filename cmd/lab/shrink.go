@@ -93,7 +93,7 @@ expected is dropped, and never changed.`,
 func (o *shrinkCommand) run(cmd *cobra.Command) (err error) {
 	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 	o.patterns = []string{o.id}
-	selected := newSelection(o.patterns)
+	selected := newSelection("case", o.patterns)
 	plan, _, closePlan, err := o.prepare(cmd, selected)
 	if err != nil {
 		return err
