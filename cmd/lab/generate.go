@@ -225,7 +225,7 @@ func (o *generateCommand) known(ctx context.Context, settings dataset.Settings, 
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, replayError(err, newSelection(nil))
+		return nil, replayError(err, newSelection("case", nil))
 	}
 	return known, nil
 }

@@ -13,6 +13,7 @@ import (
 	"agentlab/lab/contract"
 	"agentlab/lab/dataset"
 	"agentlab/lab/generate"
+	"agentlab/lab/mutation"
 	"agentlab/lab/process"
 	"agentlab/lab/suite"
 	"agentlab/lab/tool"
@@ -27,20 +28,14 @@ func (o *generateCommand) builtin(ctx context.Context, name string) (generate.So
 		return generate.Source{}, err
 	}
 	source := generate.Source{Contracts: generate.Definitions(surface.Definitions())}
-	if behind, ok := surface.(interface{ Contracts() []contract.Contract }); ok {
-		if source.Contracts, err = complete(behind.Contracts()); err != nil {
-			return generate.Source{}, couldNotRun(err)
+	if behind, ok := surface.(mutation.Subject); ok {
+		if source, err = ofBuiltin(ctx, behind, nil); err != nil {
+			return generate.Source{}, err
 		}
-		session, err := surface.Open(ctx)
-		if err != nil {
-			return generate.Source{}, couldNotRun(err)
-		}
-		defer session.Close()
-		source.Reach, source.Trial = generate.ReachOf(session), surface
 	}
 	from := o.sources(ctx, o.from)
 	if o.from == nil {
-		from = (&toolEval{}).sources(ctx)
+		from = []dataset.Source{shippedToolCases}
 	}
 	source.Known, err = o.known(ctx, dataset.Settings{Surfaces: surfaceNames(), Candidate: name}, source.Trial == nil, from)
 	return source, err
