@@ -39,7 +39,6 @@ var rooms = []struct {
 	{"lab/pin", "lab/tool lab/jsonvalue", "a lock holds what definitions say, by its canonical form; what the tools do is not its matter"},
 	{"lab/boundary", "lab/tool lab/jsonvalue lab/schema", "calls are derived from definitions, and checked before they are handed out"},
 	{"lab/mutation", "lab/tool lab/jsonvalue lab/spelling lab/contract lab/receipt lab/registry lab/proposal lab/dataset lab/eval lab/yamlfile", "its subject is the registry with its contracts and receipts, which are schemas and arguments too; cases are replayed on it as on any surface; a misspelt name is taken for the nearest; waivers are written by hand"},
-	{"lab/mutation", "lab/tool lab/contract lab/registry", "its subject is the registry and its contracts"},
 	{"lab/schedule", "lab/tool lab/jsonvalue lab/contract lab/receipt lab/registry", "its subject is the registry and its contracts, one step of a call at a time; it stands before the store of receipts"},
 	{"datasets", "", "it only embeds"},
 	{"lab/sandbox", "lab/tool lab/jsonvalue lab/mcp lab/pin lab/probe lab/process lab/suite", "a server, a folder and probes make a surface as a suite says; what is listed later is compared with what was first"},
