@@ -137,6 +137,9 @@ func (w *walk) oddNames(s *spot, members object) {
 	}
 	inner := canonical(members)
 	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if w.left -= len(inner) / perLook; w.left <= 0 {
+			return
+		}
 		value := members[name]
 		again := "," + appendText(name) + ":"
 		w.addRaw(s, c, Outside, "with the property "+shown(name)+" twice, and equal"+w.inWhich(s), inner[:len(inner)-1]+again+canonical(value)+"}")
@@ -151,6 +154,9 @@ func (w *walk) misspelt(s *spot) {
 	members := s.value.(object)
 	c := w.closing(s)
 	for _, name := range names {
+		if w.left <= 0 {
+			return
+		}
 		value, there := members[name]
 		if !there {
 			if value, there = s.found[name]; !there {
