@@ -262,7 +262,7 @@ func TestUnclear(t *testing.T) {
 
 // TestUnclearRepeat: so does the error of a repeat.
 func TestUnclearRepeat(t *testing.T) {
-	b := &backend{tools: []tool.Definition{define("t", `{"inputSchema":{"type":"object","properties":{"q":{"const":"x"}},"required":["q"]},"annotations":{}}`)}, do: func(s *session, _ string, arguments json.RawMessage) tool.Result {
+	b := &backend{tools: []tool.Definition{define("t", `{"inputSchema":{"type":"object","properties":{"q":{"const":"x"}},"required":["q"],"additionalProperties":false},"annotations":{}}`)}, do: func(s *session, _ string, arguments json.RawMessage) tool.Result {
 		switch {
 		case s.calls == 0:
 			s.change("file")
