@@ -162,21 +162,24 @@ func TestWhatIsNotWeakerKillsNothing(t *testing.T) {
 		"working": working("get_ticket", func(own registry.Handler) registry.Handler { return own }),
 		"storing": storing(func(*store) {})(v)[0].weaker,
 	}
+	cases := shippedCases(t)
+	runs := make([]eval.Run, len(cases))
+	for i, c := range cases {
+		if runs[i], err = eval.Play(t.Context(), subject, c, c.Candidate); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(variants)) {
 		surface, err := subject.Vary(variants[name])
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range shippedCases(t) {
-			own, err := eval.Play(t.Context(), subject, c, c.Candidate)
-			if err != nil {
-				t.Fatal(err)
-			}
+		for i, c := range cases {
 			other, err := eval.Play(t.Context(), surface, c, c.Candidate)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(own, other); diff != "" {
+			if diff := cmp.Diff(runs[i], other); diff != "" {
 				t.Errorf("%s: %s (-subject +variant):\n%s", name, c.ID, diff)
 			}
 		}
@@ -253,8 +256,9 @@ func TestTheElevenCasesAlone(t *testing.T) {
 func TestRunIsTheSameWithAnyNumberOfWorkers(t *testing.T) {
 	for _, full := range []bool{false, true} {
 		var first *Matrix
-		for _, workers := range []int{1, 2, 7} {
-			m, err := Run(t.Context(), Plan{Subject: ticket.Typed{}, Cases: decodeCases(t, datasets.ToolCases), Workers: workers, Full: full})
+		for _, workers := range []int{1, 7} {
+			m, err := Run(t.Context(), Plan{Subject: ticket.Typed{}, Cases: decodeCases(t, datasets.ToolCases), Workers: workers, Full: full,
+				Select: []string{"removed/*", "*/lookup/*", "key-*", "*/get_ticket/*"}})
 			if err != nil {
 				t.Fatal(err)
 			}
