@@ -103,13 +103,15 @@ func (s Score) Share() (share float64, ok bool) {
 
 // Matrix is what became of every mutant of a surface.
 type Matrix struct {
-	Surface  string    // its name
-	Cases    []string  // that were replayed, in their order
-	LeftOut  []string  // that do not pass on the surface itself, and so cannot notice
-	Full     bool      // every case was replayed on every mutant
-	Outcomes []Outcome // in the order of the controls, of operators and of contracts
-	Controls []Score   // of those that have mutants, in the order in which a call meets them
-	Total    Score
+	Surface string   // its name
+	Cases   []string // that were replayed, in their order
+	LeftOut []string // that do not pass on the surface itself, and so cannot notice
+	Full    bool     // every case was replayed on every mutant
+	// Selection are the patterns that restricted the mutants; nil where there are all.
+	Selection []string
+	Outcomes  []Outcome // in the order of the controls, of operators and of contracts
+	Controls  []Score   // of those that have mutants, in the order in which a call meets them
+	Total     Score
 	// Idle are the cases that kill no mutant which no other case kills, in a full run:
 	// nothing would be lost without any one of them.
 	Idle []string
