@@ -63,6 +63,7 @@ func TestStatuses(t *testing.T) {
 		"removed/lookup":              {Killed, 2, []Kill{{"denied", []string{"error_code"}}, {"read", []string{"ok", "output_keys"}}}},
 		"removed/input":               {Equivalent, 2, []Kill{}},
 		"removed/output":              {Survived, 1, []Kill{}},
+		"removed/approval":            {NoCoverage, 0, []Kill{}}, // it skips whatever only reads
 		"any-permission/list_tickets": {NoCoverage, 0, []Kill{}},
 		"required-dropped/get_ticket/required/ticket_id":             {Survived, 2, []Kill{}},
 		"required-dropped/record_ticket_followup/required/action_id": {Refused, 0, []Kill{}},
