@@ -23,6 +23,7 @@ var schemas = []struct {
 	{"comparison", "tool-comparison.json", report.ComparisonSchema},
 	{"runs", "a line of tool-runs.jsonl", report.RunsSchema},
 	{"mutation", "mutation.json", report.MutationSchema},
+	{"scan", "lab scan --format json", report.ScanSchema},
 	{"suite", "lab.yaml", suite.Schema},
 	{"contract", "a contract file", overlay.Schema},
 	{"waivers", "a waiver file", mutation.WaiverSchema},
