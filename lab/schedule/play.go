@@ -83,7 +83,7 @@ func playOne(ctx context.Context, s *stage, v *variation, choose func([]choice) 
 	if err := p.act(choose); err != nil {
 		return p, err
 	}
-	if !p.stuck {
+	if !p.stuck && p.calls > 1 {
 		p.audit()
 	}
 	return p, nil

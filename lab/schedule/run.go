@@ -255,11 +255,17 @@ func explore(ctx context.Context, subject Subject, v prepared, o *Options) (Vari
 		}
 		found.Schedules++
 		found.add(p)
+		if p.stuck {
+			return errStuck
+		}
 		return nil
 	}
 	if v.calls <= exhaustive {
 		for w := (&walk{independent: v.independent}); !found.Complete && found.Schedules < o.Schedules; {
-			if err := one(w.choose); err != nil && !errors.Is(err, errAsleep) {
+			switch err := one(w.choose); {
+			case errors.Is(err, errStuck):
+				return found, nil
+			case err != nil && !errors.Is(err, errAsleep):
 				return found, err
 			}
 			found.Complete = !w.next()
@@ -272,12 +278,19 @@ func explore(ctx context.Context, subject Subject, v prepared, o *Options) (Vari
 	h.Write([]byte(v.name()))
 	source := rand.New(rand.NewPCG(o.Seed, h.Sum64()))
 	for ; found.Random < o.Schedules; found.Random++ {
-		if err := one(func(c []choice) (int, error) { return source.IntN(len(c)), nil }); err != nil {
+		switch err := one(func(c []choice) (int, error) { return source.IntN(len(c)), nil }); {
+		case errors.Is(err, errStuck):
+			return found, nil
+		case err != nil:
 			return found, err
 		}
 	}
 	return found, nil
 }
+
+// errStuck ends a variation at the first call that does not end: each such schedule
+// takes long, and one says it all.
+var errStuck = errors.New("a call does not end")
 
 // add takes in what a schedule came to.
 func (v *Variation) add(p *play) {
