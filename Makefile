@@ -54,6 +54,7 @@ golden: ## write the golden files anew
 
 checkpoint: ## write the committed reports anew
 	$(GO) run ./cmd/lab tool-eval --out reports
+	$(GO) run ./cmd/lab mutate --full --out reports
 
 clean: ## remove what the other targets leave
 	rm -rf bin reports/local

@@ -23,12 +23,15 @@ import (
 
 // chosen are the surfaces of a suite that are replayed: the baseline, where
 // there is one, and the candidate.
-func (o *toolEval) chosen(cmd *cobra.Command, s *suite.Suite) ([]suite.Surface, error) {
+func (o *planning) chosen(cmd *cobra.Command, s *suite.Suite) ([]suite.Surface, error) {
 	names := []string{s.Baseline, s.Candidate}
 	for i, flag := range []string{"baseline", "candidate"} {
-		if f := cmd.Flag(flag); f.Changed {
-			names[i] = f.Value.String()
+		if isSet(cmd, flag) {
+			names[i] = cmd.Flag(flag).Value.String()
 		}
+	}
+	if o.weakened {
+		names[0] = ""
 	}
 	if names[0] == names[1] {
 		return nil, usageError(fmt.Errorf("%s is both the baseline and the candidate", names[0]))
@@ -41,6 +44,9 @@ func (o *toolEval) chosen(cmd *cobra.Command, s *suite.Suite) ([]suite.Surface, 
 		surface, err := surfaceOf(s, name)
 		if err != nil {
 			return nil, err
+		}
+		if o.weakened && surface.Contract == "" {
+			return nil, noContract(name)
 		}
 		chosen = append(chosen, surface)
 	}
@@ -96,7 +102,7 @@ func arrangesFaults(c *dataset.Case) bool {
 
 // planForeign checks every line of every dataset, and that there is something to
 // replay, and only then connects to the servers.
-func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite.Suite, dir string, selected *selection) (plan eval.Plan, servers []*sandbox.Surface, err error) {
+func (o *planning) planForeign(ctx context.Context, cmd *cobra.Command, s *suite.Suite, dir string, selected *selection) (plan eval.Plan, servers []*sandbox.Surface, err error) {
 	chosen, err := o.chosen(cmd, s)
 	if err != nil {
 		return eval.Plan{}, nil, err
@@ -104,6 +110,10 @@ func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite
 	laid, err := readContracts(ctx, chosen, o.foreign.file)
 	if err != nil {
 		return eval.Plan{}, nil, err
+	}
+	o.overlaid = laid[len(laid)-1]
+	if name := chosen[len(chosen)-1].Name; s.Baseline != name {
+		o.before = s.Baseline
 	}
 	files := s.Cases
 	if o.cases != nil {
@@ -168,12 +178,16 @@ func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite
 	if o.quiet {
 		notice = nil
 	}
+	faults := notice
+	if o.weakened {
+		faults = nil // a mutant is expected to break something
+	}
 	if servers, err = o.open(ctx, chosen, s, dir, notice); err != nil {
 		return eval.Plan{}, nil, errors.Join(err, closeAll(servers))
 	}
 	surfaces := make([]tool.Surface, len(servers))
 	for i, server := range servers {
-		if surfaces[i], err = laid[i].over(server, s.Timeout, notice); err != nil {
+		if surfaces[i], err = laid[i].over(server, s.Timeout, notice, faults); err != nil {
 			return eval.Plan{}, nil, errors.Join(err, closeAll(servers))
 		}
 		if server.Down() != nil {
@@ -195,7 +209,7 @@ func (o *toolEval) planForeign(ctx context.Context, cmd *cobra.Command, s *suite
 }
 
 // open connects to the servers, all at once.
-func (o *toolEval) open(ctx context.Context, chosen []suite.Surface, s *suite.Suite, dir string, notice func(string)) ([]*sandbox.Surface, error) {
+func (o *planning) open(ctx context.Context, chosen []suite.Surface, s *suite.Suite, dir string, notice func(string)) ([]*sandbox.Surface, error) {
 	servers := make([]*sandbox.Surface, len(chosen))
 	errs := make([]error, len(chosen))
 	var group sync.WaitGroup

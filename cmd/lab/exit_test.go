@@ -73,7 +73,7 @@ func TestSelection(t *testing.T) {
 		{"", "", true},
 		{"READ-*", "read-ticket", false},
 	} {
-		s := newSelection([]string{test.pattern})
+		s := newSelection("case", []string{test.pattern})
 		if got := s.selects(test.id); got != test.want {
 			t.Errorf("%q selects %q: %t, want %t", test.pattern, test.id, got, test.want)
 		}

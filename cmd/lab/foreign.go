@@ -54,10 +54,16 @@ const (
 	bare  = "raw"
 )
 
+// isSet reports whether a command has a flag that the user has set.
+func isSet(cmd *cobra.Command, flag string) bool {
+	f := cmd.Flag(flag)
+	return f != nil && f.Changed
+}
+
 // suite returns what is asked for, and the folder that commands run in; nil
 // where the built-in surfaces are.
 func (f *foreign) suite(cmd *cobra.Command) (*suite.Suite, string, error) {
-	changed := func(name string) bool { return cmd.Flag(name).Changed }
+	changed := func(name string) bool { return isSet(cmd, name) }
 	fromFlags := changed("candidate-mcp") || changed("mcp-config")
 	// An empty value is a variable of a shell that was not set.
 	for _, flag := range []struct{ name, what string }{
@@ -143,11 +149,11 @@ func (f *foreign) suiteFile(cmd *cobra.Command) (string, error) {
 		return f.file, nil
 	}
 	for _, name := range []string{"baseline", "candidate"} {
-		if flag := cmd.Flag(name); flag.Changed && slices.Contains(surfaceNames(), flag.Value.String()) {
+		if isSet(cmd, name) && slices.Contains(surfaceNames(), cmd.Flag(name).Value.String()) {
 			return "", nil
 		}
 	}
-	if cmd.Flag("store").Changed {
+	if isSet(cmd, "store") {
 		return "", nil
 	}
 	// A link to nothing is there, and an error.

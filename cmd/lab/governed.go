@@ -70,8 +70,9 @@ func readContract(ctx context.Context, path string) (*overlay.File, error) {
 }
 
 // over lays the contract of a surface over it. A surface without one is returned as
-// it is; one that is down has no tools to lay anything over.
-func (c *contractFile) over(server *sandbox.Surface, longest time.Duration, notice func(string)) (tool.Surface, error) {
+// it is; one that is down has no tools to lay anything over. Faults is told what no
+// caller of a tool is.
+func (c *contractFile) over(server *sandbox.Surface, longest time.Duration, notice, faults func(string)) (tool.Surface, error) {
 	if c == nil {
 		return server, nil
 	}
@@ -94,7 +95,7 @@ func (c *contractFile) over(server *sandbox.Surface, longest time.Duration, noti
 		}
 		server.Reviewed(reads)
 	}
-	tell := each(notice, server.Name())
+	tell := each(faults, server.Name())
 	surface, err := governed.Over(server, tools, governed.Settings{
 		Expand: sandbox.Expand,
 		OnFault: func(name string, cause error) {

@@ -91,13 +91,17 @@ case gets. The command runs in the folder that the files are written to.`,
 	flags.DurationVar(&o.timeout, "timeout", firstTimeout, "how long the server may take to start, this first time")
 	flags.BoolVar(&o.contract, "contract", false, "write a first contract too, and compare the server with itself behind it")
 	flags.BoolVar(&o.force, "force", false, "replace files that are there")
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if cmd.ArgsLenAtDash() < 0 {
-			return fmt.Errorf("%w; a command with flags of its own comes after --", err)
-		}
-		return err
-	})
+	cmd.SetFlagErrorFunc(afterDashes)
 	return cmd
+}
+
+// afterDashes says of a flag that is unknown where a flag of another command would
+// stand.
+func afterDashes(cmd *cobra.Command, err error) error {
+	if cmd.ArgsLenAtDash() < 0 {
+		return fmt.Errorf("%w; a command with flags of its own comes after --", err)
+	}
+	return err
 }
 
 // firstTimeout is long, as a package runner fetches its package the first time.

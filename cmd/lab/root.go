@@ -20,6 +20,7 @@ surfaces, counts what really changed, and passes or fails a gate. It calls no
 model, needs no network and no key.`,
 		Example: `  lab tool-eval                 replay the shipped cases and judge the gate
   lab init -- COMMAND           begin with an MCP server of your own
+  lab scan -- COMMAND           look in a minute what is wrong with one
   lab surfaces                  list what cases can be replayed on
   lab help cases                how to write a case`,
 		Version:       eval.Version,
@@ -32,7 +33,7 @@ model, needs no network and no key.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetVersionTemplate("lab {{.Version}}\n")
-	root.AddCommand(newToolEval(), newInit(), newPin(), newSurfaces(), newReceipts(), newSchema(), newVersion())
+	root.AddCommand(newToolEval(), newMutate(), newShrink(), newInit(), newGenerate(), newScan(), newPin(), newSurfaces(), newReceipts(), newSchema(), newVersion())
 	root.AddCommand(topics()...)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"agentlab/datasets"
+	"agentlab/lab/mutation"
 	"agentlab/lab/overlay"
 	"agentlab/lab/report"
 	"agentlab/lab/suite"
@@ -21,8 +22,11 @@ var schemas = []struct {
 	{"cases", "a line of a dataset", datasets.ToolCasesSchema},
 	{"comparison", "tool-comparison.json", report.ComparisonSchema},
 	{"runs", "a line of tool-runs.jsonl", report.RunsSchema},
+	{"mutation", "mutation.json", report.MutationSchema},
+	{"scan", "lab scan --format json", report.ScanSchema},
 	{"suite", "lab.yaml", suite.Schema},
 	{"contract", "a contract file", overlay.Schema},
+	{"waivers", "a waiver file", mutation.WaiverSchema},
 }
 
 func newSchema() *cobra.Command {
@@ -31,8 +35,8 @@ func newSchema() *cobra.Command {
 		names[i] = s.name
 	}
 	cmd := &cobra.Command{
-		Use:     "schema {cases|comparison|runs|suite|contract}",
-		Short:   "Print the JSON Schema of a dataset, a report, a suite file or a contract file",
+		Use:     "schema {" + strings.Join(names, "|") + "}",
+		Short:   "Print the JSON Schema of a dataset, a report, or a file that you write",
 		Long:    "Print the JSON Schema (draft 07) of one of these:\n",
 		Example: "  lab schema cases > tool-cases.schema.json",
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -8,15 +8,16 @@ import (
 	"sync/atomic"
 )
 
-// selection is the cases that --case asks for, and which of its patterns have
-// found one. It is safe for concurrent use.
+// selection is what a flag asks for by patterns of ids (the cases of --case), and
+// which of its patterns have found one. It is safe for concurrent use.
 type selection struct {
+	what     string // the flag, which is called what it selects
 	patterns []string
 	matched  []atomic.Bool
 }
 
-func newSelection(patterns []string) *selection {
-	return &selection{patterns, make([]atomic.Bool, len(patterns))}
+func newSelection(what string, patterns []string) *selection {
+	return &selection{what, patterns, make([]atomic.Bool, len(patterns))}
 }
 
 // selects reports whether some pattern is the id or matches it as a glob.
@@ -39,14 +40,14 @@ func globs(pattern, id string) bool {
 	return matches
 }
 
-// idle is the error of the patterns that have found no case, or nil.
+// idle is the error of the patterns that have found nothing, or nil.
 func (s *selection) idle() error {
 	var faults []error
 	for i, pattern := range s.patterns {
 		if s.matched[i].Load() {
 			continue
 		}
-		err := fmt.Errorf("no case matches --case %q", pattern)
+		err := fmt.Errorf("no %s matches --%s %q", s.what, s.what, pattern)
 		if _, bad := path.Match(pattern, ""); bad != nil {
 			err = fmt.Errorf("%w: it is no id, and as a glob: %w", err, bad)
 		}

@@ -1,20 +1,15 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
-	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
-	"agentlab/datasets"
 	"agentlab/lab/dataset"
 	"agentlab/lab/eval"
 	"agentlab/lab/report"
@@ -25,22 +20,13 @@ import (
 
 // toolEval is the command line of lab tool-eval.
 type toolEval struct {
-	cases     []string
-	patterns  []string
-	baseline  string
-	candidate string
-	out       string
-	check     string
-	format    string
-	store     string
-	workers   int
-	quiet     bool
-	plain     bool // no progress
-	foreign   foreign
+	planning
+	baseline string
+	out      string
+	check    string
+	format   string
+	store    string
 }
-
-// maxWorkers is more than any machine has cores for; each worker takes memory.
-const maxWorkers = 1024
 
 // formats are what stdout can be given, by the value of --format.
 var formats = map[string]func(io.Writer, *eval.Comparison, []report.Row) error{
@@ -90,34 +76,20 @@ and nothing about how well a model proposes.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&o.cases, "cases", nil, "read cases from this JSONL `FILE`; repeatable (default: the shipped cases)")
-	flags.StringArrayVar(&o.patterns, "case", nil, "replay only cases whose id is `ID` or matches it as a glob (*, ?, [a-z]); repeatable")
+	o.planning.flags(cmd, "the shipped cases", ticket.TypedName, "the `SURFACE` that the gate judges")
 	flags.StringVar(&o.baseline, "baseline", ticket.WideName, "the `SURFACE` to compare with")
-	flags.StringVar(&o.candidate, "candidate", ticket.TypedName, "the `SURFACE` that the gate judges")
 	flags.StringVar(&o.out, "out", filepath.Join("reports", "local"), "write the reports to this `DIR`")
 	flags.StringVar(&o.check, "check", "", "write no reports; fail where those in `DIR` are not what would be written")
 	flags.StringVar(&o.format, "format", "text", "what stdout gets, a `FORMAT`: text, json or markdown")
 	flags.StringVar(&o.store, "store", storeMemory, "where "+ticket.ProductionName+" keeps tickets and receipts, a `STORE`: memory, or sqlite:FILE, which each case empties first")
 	flags.IntVar(&o.workers, "workers", 0, "replay `N` cases at once (default: one a core)")
-	flags.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but errors")
-	o.foreign.flags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("check", "out")
-	for flag, complete := range map[string]cobra.CompletionFunc{
-		"baseline":  completeSurfaces,
-		"candidate": completeSurfaces,
-		"format":    cobra.FixedCompletions([]string{"text", "json", "markdown"}, cobra.ShellCompDirectiveNoFileComp),
-		"out":       cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
-		"check":     cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
-		"cases":     cobra.FixedCompletions([]string{"jsonl"}, cobra.ShellCompDirectiveFilterFileExt),
-		"case":      cobra.NoFileCompletions,
-
-		"file":       cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt),
-		"mcp-config": cobra.FixedCompletions([]string{"json", "yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt),
-	} {
-		if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
-			panic(err) // the flag is defined above
-		}
-	}
+	completions(cmd, map[string]cobra.CompletionFunc{
+		"baseline": completeSurfaces,
+		"format":   cobra.FixedCompletions([]string{"text", "json", "markdown"}, cobra.ShellCompDirectiveNoFileComp),
+		"out":      cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+		"check":    cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+	})
 	return cmd
 }
 
@@ -132,7 +104,7 @@ func (o *toolEval) run(cmd *cobra.Command) (err error) {
 			return usageError(fmt.Errorf("--check %s: there is no such directory", o.check))
 		}
 	}
-	selected := newSelection(o.patterns)
+	selected := newSelection("case", o.patterns)
 	plan, servers, closePlan, err := o.prepare(cmd, selected)
 	if err != nil {
 		return err
@@ -167,7 +139,7 @@ func (o *toolEval) run(cmd *cobra.Command) (err error) {
 	var outdated error
 	if o.check != "" {
 		said = "reports in " + o.check + " are up to date"
-		outdated = checked(dir, o.check)
+		outdated = stale(report.Check(dir, o.check))
 		// Now, for a pipe that nobody reads ends the process at its first write.
 		os.RemoveAll(dir)
 	}
@@ -232,7 +204,7 @@ func (o *toolEval) prepare(cmd *cobra.Command, selected *selection) (plan eval.P
 	if err != nil {
 		return eval.Plan{}, nil, nil, err
 	}
-	plan, err = o.plan(dataset.Settings{Surfaces: surfaceNames()}.Open(o.sources(ctx)...), selected, cmd.ErrOrStderr())
+	plan, err = o.plan(dataset.Settings{Surfaces: surfaceNames()}.Open(o.sources(ctx, shippedToolCases)...), selected, cmd.ErrOrStderr())
 	if err != nil {
 		return eval.Plan{}, nil, nil, errors.Join(err, closeStore())
 	}
@@ -240,9 +212,8 @@ func (o *toolEval) prepare(cmd *cobra.Command, selected *selection) (plan eval.P
 	return plan, nil, closeStore, nil
 }
 
-// checked compares the fresh reports with the committed ones.
-func checked(fresh, committed string) error {
-	err := report.Check(fresh, committed)
+// stale gives the error of a comparison with committed reports its exit code.
+func stale(err error) error {
 	var stale *report.Stale
 	switch {
 	case errors.As(err, &stale):
@@ -271,92 +242,4 @@ func replayError(err error, selected *selection) error {
 		return usageError(err)
 	}
 	return couldNotRun(err)
-}
-
-// plan reads the flags that every plan has.
-func (o *toolEval) plan(cases *dataset.Reader, selected *selection, stderr io.Writer) (eval.Plan, error) {
-	if o.workers < 0 || o.workers > maxWorkers {
-		return eval.Plan{}, usageError(fmt.Errorf("--workers %d is not from 0 to %d", o.workers, maxWorkers))
-	}
-	plan := eval.Plan{Cases: cases, Workers: o.workers}
-	if o.patterns != nil {
-		plan.Selection = o.patterns
-		plan.Select = selected.selects
-	}
-	if file, ok := stderr.(*os.File); ok && !o.quiet && !o.plain && isatty.IsTerminal(file.Fd()) {
-		plan.Progress = progress(stderr)
-	}
-	return plan, nil
-}
-
-func (o *toolEval) sources(ctx context.Context) []dataset.Source {
-	if o.cases == nil {
-		return []dataset.Source{{
-			Name: datasets.ToolCasesName,
-			Path: datasets.ToolCasesName,
-			Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(datasets.ToolCases)), nil },
-		}}
-	}
-	sources := make([]dataset.Source, len(o.cases))
-	for i, file := range o.cases {
-		sources[i] = dataset.Source{
-			Name: filepath.Base(file),
-			Path: file,
-			Open: openOnce(ctx, file),
-		}
-	}
-	return sources
-}
-
-// openOnce returns a function that opens a file, which the end of ctx closes,
-// so that no read of a pipe or of a terminal outlasts it. What is not a regular
-// file can be opened once only: a pipe has nothing to say a second time.
-func openOnce(ctx context.Context, name string) func() (io.ReadCloser, error) {
-	opened := false
-	return func() (io.ReadCloser, error) {
-		if opened {
-			if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
-				return nil, fmt.Errorf("%s cannot be read twice", name)
-			}
-		}
-		opened = true
-		return openUntil(ctx, name)
-	}
-}
-
-// openUntil opens a file, which the end of ctx closes. Opening takes as long as
-// a pipe has no writer, and ends with ctx too.
-func openUntil(ctx context.Context, name string) (io.ReadCloser, error) {
-	type opening struct {
-		file *os.File
-		err  error
-	}
-	opened := make(chan opening, 1)
-	go func() {
-		file, err := os.Open(name)
-		opened <- opening{file, err}
-	}()
-	select {
-	case o := <-opened:
-		if o.err != nil {
-			return nil, o.err
-		}
-		context.AfterFunc(ctx, func() { o.file.Close() })
-		return o.file, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// progress tells a person at a terminal how far a long run is.
-func progress(w io.Writer) func(done int) {
-	started, last := time.Now(), time.Now()
-	return func(done int) {
-		if time.Since(last) < time.Second {
-			return
-		}
-		last = time.Now()
-		rate := float64(done) / time.Since(started).Seconds()
-		fmt.Fprintf(w, "%d cases, %.0f a second\n", done, rate)
-	}
 }

@@ -8,7 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"agentlab/lab/eval"
+	"agentlab/lab/mutation"
 	"agentlab/lab/registry"
+	"agentlab/lab/report"
 	"agentlab/lab/ticket"
 	"agentlab/lab/tool"
 )
@@ -21,6 +23,12 @@ var contractTopic string
 
 //go:embed topics/controls.md
 var controlsTopic string
+
+//go:embed topics/generate.md
+var generateTopic string
+
+//go:embed topics/mutants.md
+var mutantsTopic string
 
 //go:embed topics/reports.md
 var reportsTopic string
@@ -47,6 +55,8 @@ func topics() []*cobra.Command {
 		topic("contract", "How to lay a contract over tools that have none", contractTopic, "{{categories}}", categoryList()),
 		topic("controls", "What a call meets on its way, and the codes of a refusal", controlsTopic,
 			"{{controls}}", controlList(), "{{codes}}", codeTable()),
+		topic("generated", "What lab generate writes, and what it leaves out", generateTopic),
+		topic("mutants", "How to measure what the cases are worth", mutantsTopic, "{{operators}}", operatorTable()),
 		topic("reports", "How to read the reports", reportsTopic),
 		topic("exit-codes", "What the exit codes mean", exitCodesTopic),
 	}
@@ -71,6 +81,15 @@ func graderList() string {
 	var b strings.Builder
 	for _, g := range eval.Graders() {
 		fmt.Fprintf(&b, "- `%s`: %s\n", g.Name, g.Judges)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// operatorTable lists the ways in which controls are weakened.
+func operatorTable() string {
+	var b strings.Builder
+	if err := report.OperatorsMarkdown(&b, mutation.Operators()); err != nil {
+		panic(err) // a builder takes everything
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

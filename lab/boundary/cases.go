@@ -87,7 +87,7 @@ func lines(d tool.Definition, ids map[string]bool) []line {
 	if d.Hints().ReadsOnly() {
 		first.Expected.SideEffects = 0
 	}
-	c, err := study(d)
+	c, err := study(d, true)
 	var p *plain
 	if err == nil {
 		p, err = c.plain()

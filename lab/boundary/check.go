@@ -24,10 +24,15 @@ type validator func(value any) []tool.Violation
 // every value of the data with the schemas that meet there.
 const maxMeetings = 2_000_000
 
-// compile is the one place where a tool's schema is compiled. Without a $schema
-// it is of the dialect that MCP has as its default.
-func compile(input []byte) (validator, error) {
-	compiled, err := schema.CompileForeign(input, schema.Draft202012)
+// compile is the one place where a tool's schema is compiled. A foreign one
+// without a $schema is of the dialect that MCP has as its default.
+func compile(input []byte, foreign bool) (validator, error) {
+	compiled, err := (*schema.Schema)(nil), error(nil)
+	if foreign {
+		compiled, err = schema.CompileForeign(input, schema.Draft202012)
+	} else {
+		compiled, err = schema.Compile(input)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -35,8 +40,8 @@ func compile(input []byte) (validator, error) {
 }
 
 // study reads a tool's input schema and compiles the check of it.
-func study(d tool.Definition) (*check, error) {
-	validate, err := compile(d.InputSchema)
+func study(d tool.Definition, foreign bool) (*check, error) {
+	validate, err := compile(d.InputSchema, foreign)
 	if err != nil {
 		return nil, err
 	}

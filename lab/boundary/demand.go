@@ -83,13 +83,19 @@ func (b *builder) gather(place string, schemas []any) (*demand, error) {
 		queue = append(queue, all...)
 		for _, keyword := range []string{"anyOf", "oneOf"} {
 			if branches, ok := part[keyword].([]any); ok && len(branches) > 0 {
+				if taken, settled := b.settled(place, part, keyword); settled {
+					queue = append(queue, taken...)
+					continue
+				}
 				branches = b.simpleFirst(branches)
 				i := b.choices.choose(place, keyword+strconv.Itoa(n), min(len(branches), maxBranches))
 				queue = append(queue, branches[i])
 			}
 		}
 		if condition, ok := part["if"]; ok {
-			if b.choices.choose(place, "if"+strconv.Itoa(n), 2) == 0 {
+			if taken, settled := b.settled(place, part, "if"); settled {
+				queue = append(queue, taken...)
+			} else if b.choices.choose(place, "if"+strconv.Itoa(n), 2) == 0 {
 				queue = appendPresent(queue, part, "else")
 			} else {
 				queue = appendPresent(append(queue, condition), part, "then")
@@ -100,6 +106,19 @@ func (b *builder) gather(place string, schemas []any) (*demand, error) {
 		return nil, unmet(place, "no type is allowed by all that the schema says here")
 	}
 	return d, nil
+}
+
+// fork is a place of the schema that leaves a choice at a place of the data.
+type fork struct {
+	place   string
+	part    identity
+	keyword string
+}
+
+// settled returns what was decided of a fork beforehand.
+func (b *builder) settled(place string, part object, keyword string) ([]any, bool) {
+	taken, decided := b.forks[fork{place, identify(part), keyword}]
+	return taken, decided || b.bare
 }
 
 // simpleFirst puts the branches that lead back into what is being built behind

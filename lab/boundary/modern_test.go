@@ -46,7 +46,7 @@ func TestLaterDrafts(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			d := tool.Definition{Name: "t", InputSchema: json.RawMessage(tt.schema)}
-			if _, err := compile(d.InputSchema); err != nil {
+			if _, err := compile(d.InputSchema, true); err != nil {
 				return
 			}
 			got, err := Plain(d)
@@ -63,7 +63,7 @@ func TestFormats(t *testing.T) {
 	known := 0
 	for name, samples := range formats {
 		text, _ := json.Marshal(map[string]string{"format": name})
-		validate, err := compile(text)
+		validate, err := compile(text, true)
 		if err != nil {
 			continue
 		}

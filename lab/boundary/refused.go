@@ -39,7 +39,7 @@ const (
 // are never more than 100, nor more than 4 MiB. Without a plain call there is an error, that of
 // [Plain].
 func Refused(d tool.Definition) ([]Call, error) {
-	c, err := study(d)
+	c, err := study(d, true)
 	if err != nil {
 		return nil, err
 	}

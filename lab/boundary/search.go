@@ -32,7 +32,7 @@ type plain struct {
 // schema cannot be used, or an [*Unmet] that names the place for which no value
 // was found.
 func Plain(d tool.Definition) (arguments json.RawMessage, err error) {
-	c, err := study(d)
+	c, err := study(d, true)
 	if err != nil {
 		return nil, err
 	}

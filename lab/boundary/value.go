@@ -16,6 +16,8 @@ type builder struct {
 	bytes   int // how much larger the value may get
 	salt    int // makes values different that stand in one array
 	open    map[identity]int
+	forks   map[fork][]any // what is decided already
+	bare    bool           // nothing else is to be decided
 }
 
 func newBuilder(doc *document, c *choices, depth int) *builder {

@@ -136,6 +136,7 @@ var (
 		{"panic", optional, func(r *lineReader, f *tool.Fault) { f.Panic = r.boolean() }},
 		{"error", optional, func(r *lineReader, f *tool.Fault) { f.Error = r.text(1, math.MaxInt) }},
 		{"bad_output", optional, func(r *lineReader, f *tool.Fault) { f.BadOutput = r.boolean() }},
+		{"output", optional, func(r *lineReader, f *tool.Fault) { f.Output = string(r.raw()) }},
 		{"lost_response", optional, func(r *lineReader, f *tool.Fault) { f.LostResponse = r.boolean() }},
 		{"crash", optional, func(r *lineReader, f *tool.Fault) { f.Crash = r.boolean() }},
 	}

@@ -236,6 +236,20 @@ func (r *Reader) skipLine() error {
 	return nil
 }
 
+// Line is the line of that number, counted from 1 in its file, without its end; nil
+// where the batch has none.
+func (b Batch) Line(number int) []byte {
+	rest := b.lines
+	for at := b.firstLine; len(rest) > 0; at++ {
+		line, after, _ := bytes.Cut(rest, []byte("\n"))
+		if at == number {
+			return bytes.TrimSuffix(line, []byte("\r"))
+		}
+		rest = after
+	}
+	return nil
+}
+
 // ID is a case_id and the line that it stands on.
 type ID struct {
 	Number int

@@ -107,7 +107,7 @@ func compileCases(t testing.TB) *schema.Schema {
 // stagedLine is a case in which every field stands that a stage can have.
 const stagedLine = `{"case_id":"staged","intent":"Write.","caller":{"id":"agent","permissions":["w"],"task":"t","environment":"e"},"approved":true,` +
 	`"proposals":[{"name":"a","arguments":{"n":1},"at_ms":5,"caller":{"id":"other","permissions":[]},` +
-	`"faults":{"latency_ms":1,"panic":true,"error":"down","bad_output":false,"lost_response":true,"crash":false}},` +
+	`"faults":{"latency_ms":1,"panic":true,"error":"down","bad_output":false,"output":null,"lost_response":true,"crash":false}},` +
 	`{"raw":"{}","format":"mcp","at_ms":5},{"raw":""}],` +
 	`"approvals":[{"proposal":0,"approver":{"id":"lead","permissions":["ok"]},"at_ms":1,"issued_at_ms":2,"expires_at_ms":3},` +
 	`{"call":{"name":"b","arguments":{}},"approver":{"id":"lead","permissions":[]},"expires_at_ms":0}],` +

@@ -16,7 +16,7 @@ import (
 // staged is a case in which every field stands that a stage can have.
 const staged = `{"case_id":"staged","intent":"Write.","caller":{"id":"agent","permissions":["w"],"task":"triage","environment":"test"},` +
 	`"proposals":[{"name":"a","arguments":{"n":1},"at_ms":10,"caller":{"id":"other","permissions":[]},` +
-	`"faults":{"latency_ms":7,"panic":true,"error":"down","bad_output":true,"lost_response":true,"crash":true}},` +
+	`"faults":{"latency_ms":7,"panic":true,"error":"down","bad_output":true,"output":{"n": [1.0]},"lost_response":true,"crash":true}},` +
 	`{"raw":"text","format":"fenced","at_ms":10},{"raw":""}],` +
 	`"approvals":[{"proposal":2,"approver":{"id":"lead","permissions":["ok"]},"at_ms":1,"issued_at_ms":2,"expires_at_ms":3},` +
 	`{"call":{"name":"b","arguments":{}},"approver":{"id":"lead","permissions":[]},"at_ms":4,"expires_at_ms":5}],` +
@@ -31,7 +31,7 @@ func TestDecodeStaged(t *testing.T) {
 			At:     ptr(10 * time.Millisecond),
 			Caller: &tool.Caller{ID: "other", Permissions: []string{}},
 			Fault: tool.Fault{Latency: 7 * time.Millisecond, Panic: true, Error: "down", BadOutput: true,
-				LostResponse: true, Crash: true},
+				Output: `{"n": [1.0]}`, LostResponse: true, Crash: true},
 		}},
 		{Setting: &dataset.Setting{Raw: ptr("text"), Format: "fenced", At: ptr(10 * time.Millisecond)}},
 		{Setting: &dataset.Setting{Raw: ptr("")}},

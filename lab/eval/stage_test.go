@@ -154,7 +154,7 @@ func TestTimeline(t *testing.T) {
 		{"in parallel from a time on", list(p("slow", `,"at_ms":7`), p("slow", ""), p("c", `,"at_ms":9`)) + `,"parallel":true`,
 			[]string{"7 slow by agent", "7 slow by agent", "9 c by agent"}},
 		{"another caller", list(p("a", `,"caller":{"id":"other","permissions":[]}`), p("b", "")), []string{"0 a by other", "0 b by agent"}},
-		{"faults", list(p("a", `,"faults":{"latency_ms":3,"error":"down"}`)), []string{"0 a by agent fault {3ms false down false false false}"}},
+		{"faults", list(p("a", `,"faults":{"latency_ms":3,"error":"down"}`)), []string{"0 a by agent fault {3ms false down false  false false}"}},
 		{"no faults", list(p("a", `,"faults":{}`)), []string{"0 a by agent"}},
 		{"a model's words", list(`{"raw":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"a\"}}"}`, p("b", "")),
 			[]string{"0 a by agent", "0 b by agent"}},

@@ -8,6 +8,9 @@
 // One invariant: a mutant is killed by a case that passes on the surface itself and
 // not on the mutant, and by nothing else.
 //
+// A case that panics on a mutant, or could not run there, has not passed either, and
+// says so in place of the graders. One that never ends is a timeout.
+//
 // The package changes no source and no file: a mutant is a [registry.Variant], made
 // of the registry's own list of controls, of contracts and of what stands behind
 // them.
@@ -29,7 +32,8 @@ type Subject interface {
 // Mutant is one weakened registry.
 type Mutant struct {
 	// ID names it in every report and in waivers, the same in every run:
-	// OPERATOR, OPERATOR/TOOL or OPERATOR/TOOL/PLACE.
+	// OPERATOR, OPERATOR/TOOL or OPERATOR/TOOL/PLACE. Where the operator is of every
+	// control, the control stands in the place of the tool.
 	ID       string `json:"id"`
 	Operator string `json:"operator"`
 	Control  string `json:"control"`         // the one that is weakened
@@ -99,13 +103,15 @@ func (s Score) Share() (share float64, ok bool) {
 
 // Matrix is what became of every mutant of a surface.
 type Matrix struct {
-	Surface  string    // its name
-	Cases    []string  // that were replayed, in their order
-	LeftOut  []string  // that do not pass on the surface itself, and so cannot notice
-	Full     bool      // every case was replayed on every mutant
-	Outcomes []Outcome // in the order of the controls, of operators and of contracts
-	Controls []Score   // of those that have mutants, in the order in which a call meets them
-	Total    Score
+	Surface string   // its name
+	Cases   []string // that were replayed, in their order
+	LeftOut []string // that do not pass on the surface itself, and so cannot notice
+	Full    bool     // every case was replayed on every mutant
+	// Selection are the patterns that restricted the mutants; nil where there are all.
+	Selection []string
+	Outcomes  []Outcome // in the order of the controls, of operators and of contracts
+	Controls  []Score   // of those that have mutants, in the order in which a call meets them
+	Total     Score
 	// Idle are the cases that kill no mutant which no other case kills, in a full run:
 	// nothing would be lost without any one of them.
 	Idle []string

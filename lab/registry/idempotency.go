@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"time"
 
 	"agentlab/lab/contract"
 	"agentlab/lab/receipt"
@@ -34,6 +35,7 @@ func idempotency(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 		waiting = bounded
 	}
 	waits := c.entry.Precondition && c.underWay(ctx)
+	work, waited := c.took, time.Duration(0) // on a simulated clock
 	for {
 		claim, known, err := c.registry.backend.Receipts.Claim(waiting, c.key(), c.now)
 		switch {
@@ -41,6 +43,7 @@ func idempotency(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 			return tool.Refuse, c.unclaimed(ctx, err)
 		case known == nil:
 			c.claim = claim
+			c.took = waited + work
 			if refusal := c.nowFirst(ctx, waits); refusal != nil {
 				return tool.Refuse, refusal
 			}
@@ -54,7 +57,7 @@ func idempotency(ctx context.Context, c *Crossing) (tool.Verdict, *tool.Error) {
 				c.took = c.entry.Timeout
 				return tool.Refuse, c.inProgress()
 			}
-			c.took = wait
+			waited, c.took = wait, wait
 		}
 		if known.State == receipt.Unknown {
 			settled, refusal := c.reconcile(ctx, *known)

@@ -38,9 +38,11 @@ const (
 
 // Check compares the set in stored with the one in fresh. The error is a
 // *[Stale] that names every file that differs and its first difference.
-func Check(fresh, stored string) error {
+func Check(fresh, stored string) error { return check(fresh, stored, Files()) }
+
+func check(fresh, stored string, names []string) error {
 	var stale Stale
-	for _, name := range Files() {
+	for _, name := range names {
 		d, err := firstDifference(filepath.Join(fresh, name), filepath.Join(stored, name))
 		if err != nil {
 			return fmt.Errorf("check reports: %w", err)

@@ -93,7 +93,11 @@ func (s *Set) replaceable() error {
 // create opens a file under its partial name, in place of what a killed run
 // may have left there.
 func (s *Set) create(name string) (*os.File, error) {
-	path := filepath.Join(s.dir, name+partial)
+	return createPartial(filepath.Join(s.dir, name))
+}
+
+func createPartial(path string) (*os.File, error) {
+	path += partial
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, writeError(err)
 	}
@@ -152,15 +156,20 @@ func (s *Set) Publish(c *eval.Comparison) error {
 	for _, name := range []string{RunsFile, FailuresFile, MarkdownFile, ComparisonFile} {
 		undo, err := place(filepath.Join(s.dir, name))
 		if err != nil {
-			for _, undo := range slices.Backward(placed) {
-				err = errors.Join(err, undo())
-			}
-			return writeError(err)
+			return writeError(undone(err, placed))
 		}
 		placed = append(placed, undo)
 	}
 	s.Discard()
 	return nil
+}
+
+// undone takes away again what was put in place before something went wrong.
+func undone(err error, placed []func() error) error {
+	for _, undo := range slices.Backward(placed) {
+		err = errors.Join(err, undo())
+	}
+	return err
 }
 
 // place puts a report where the one of the set before stands, which then has

@@ -341,6 +341,8 @@ func faulty(work registry.Handler) registry.Handler {
 			return nil, registry.ErrResponseLost
 		case fault.BadOutput:
 			return json.RawMessage(`{"unexpected":true}`), nil
+		case fault.Output != "":
+			return json.RawMessage(fault.Output), nil
 		}
 		return output, nil
 	}

@@ -140,7 +140,7 @@ func TestProductionChecksTheVersionWithTheWrite(t *testing.T) {
 
 func TestProductionTellsNoSecret(t *testing.T) {
 	onBothStores(t, func(t *testing.T, s tool.Staged) {
-		for _, fault := range []tool.Fault{{}, {Panic: true}, {Error: "no such ticket"}, {Error: "new"}, {BadOutput: true}, {LostResponse: true}} {
+		for _, fault := range []tool.Fault{{}, {Panic: true}, {Error: "no such ticket"}, {Error: "new"}, {BadOutput: true}, {Output: `{"phone":"555-0100"}`}, {LostResponse: true}} {
 			result := s.CallWith(t.Context(), tool.Call{
 				Proposal: tool.Proposal{Name: "get_ticket", Arguments: json.RawMessage(`{"ticket_id":"T-102"}`)},
 				Caller:   agent,

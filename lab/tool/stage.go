@@ -13,6 +13,7 @@ type Fault struct {
 	Panic        bool          // the handler panics before it does anything
 	Error        string        // the backend refuses in this word of its own
 	BadOutput    bool          // the work is done, and its answer breaks the contract
+	Output       string        // the work is done, and this JSON is its answer; empty: its own
 	LostResponse bool          // the work is done, and its answer never comes
 	Crash        bool          // the work is done, and the process dies before it says so
 }

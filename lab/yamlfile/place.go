@@ -30,6 +30,9 @@ func (p Place) item(i int, node *yaml.Node) Place {
 // fault may tell it.
 func (p Place) Written() string { return p.node.Value }
 
+// Line is where the value begins, counted from 1.
+func (p Place) Line() int { return p.node.Line }
+
 // Empty reports whether nothing is in a mapping or a list.
 func (p Place) Empty() bool { return len(p.node.Content) == 0 }
 

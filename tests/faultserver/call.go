@@ -219,6 +219,10 @@ func (p *peer) bend(n int, r *result) {
 	if s.has("no-output", n) {
 		r.StructuredContent = nil
 	}
+	if f, on := s.fault("error-text", n); on {
+		*r = say(f.Arg)
+		r.IsError = true
+	}
 	if s.has("error-with-output", n) {
 		r.IsError = true
 	}

@@ -53,7 +53,12 @@ type Server struct {
 // New returns a server, which is also its own HTTP handler.
 func New(options Options) *Server {
 	s := &Server{options: options, notes: notes{folder: options.Folder}, sessions: make(map[string]*peer)}
-	s.notes.later = s.has("save-at-eof", 0)
+	s.notes.later, s.notes.forget = s.has("save-at-eof", 0), s.has("forget-keys", 0)
+	for _, fault := range []string{"page-repeats", "page-misses", "page-endless", "limit-ignored"} {
+		if s.has(fault, 0) {
+			s.notes.pages = fault
+		}
+	}
 	return s
 }
 

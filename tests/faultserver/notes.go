@@ -22,7 +22,9 @@ type notes struct {
 	seen   map[string]bool // the idempotency keys that were used
 	change int             // how many writes there were
 
-	later   bool // writes are saved by saveAll
+	pages   string // the fault of the pages; empty for none
+	forget  bool   // idempotency keys are not looked at
+	later   bool   // writes are saved by saveAll
 	unsaved []func() error
 }
 
@@ -107,7 +109,7 @@ func (n *notes) keys() ([]string, error) {
 
 // used says whether an idempotency key was used, and uses it.
 func (n *notes) used(key string) bool {
-	if key == "" {
+	if key == "" || n.forget {
 		return false
 	}
 	if n.seen[key] {

@@ -270,6 +270,7 @@ func (n *notes) list(a arguments) (result, error) {
 	if limit < 1 || limit > 100 {
 		return refused("invalid_arguments", "validation", "limit: must be from 1 to 100"), nil
 	}
+	all := slices.Clone(keys)
 	if a.Cursor != "" {
 		keys = slices.DeleteFunc(keys, func(key string) bool { return key <= a.Cursor })
 	}
@@ -279,6 +280,16 @@ func (n *notes) list(a arguments) (result, error) {
 	}{Items: append([]string{}, keys[:min(limit, len(keys))]...)}
 	if len(keys) > limit {
 		page.NextCursor = keys[limit-1]
+	}
+	switch at := slices.Index(all, page.NextCursor); {
+	case n.pages == "page-repeats" && at > 0:
+		page.NextCursor = all[at-1]
+	case n.pages == "page-misses" && at >= 0:
+		page.NextCursor = all[min(at+1, len(all)-1)]
+	case n.pages == "page-endless" && page.NextCursor == "" && len(all) > 0:
+		page.NextCursor = all[0]
+	case n.pages == "limit-ignored":
+		page.Items, page.NextCursor = append([]string{}, keys...), ""
 	}
 	return structured(page), nil
 }

@@ -1,0 +1,177 @@
+package generate_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"agentlab/lab/contract"
+	"agentlab/lab/eval"
+	"agentlab/lab/generate"
+	"agentlab/lab/registry"
+	"agentlab/lab/ticket"
+	"agentlab/lab/tool"
+)
+
+// noticed returns the cases that fail on a surface, by the control of their clause.
+func noticed(t *testing.T, surface tool.Surface, set *generate.Set) map[string]int {
+	t.Helper()
+	failed := make(map[string]int)
+	for _, c := range read(t, text(t, set)) {
+		run, err := eval.Play(t.Context(), surface, c, c.Candidate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !run.Passed {
+			failed[strings.Fields(c.Clause)[1]]++
+		}
+	}
+	return failed
+}
+
+func production(t *testing.T, o generate.Options) *generate.Set {
+	t.Helper()
+	set, err := generate.Cases(t.Context(), source(t, new(ticket.Production)), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// Whatever is taken out of the registry or weakened in it, some case has to notice.
+func TestCasesNoticeWhatIsWeakened(t *testing.T) {
+	set := production(t, everything)
+	contracts := func(change func(*contract.Contract)) registry.Variant {
+		return registry.Variant{Contracts: func(own []contract.Contract) []contract.Contract {
+			for i := range own {
+				change(&own[i])
+			}
+			return own
+		}}
+	}
+	handler := func(name string, wrap func(registry.Handler) registry.Handler) registry.Variant {
+		return registry.Variant{Backend: func(b *registry.Backend) { b.Handlers[name] = wrap(b.Handlers[name]) }}
+	}
+	for _, weak := range []struct {
+		name    string
+		variant registry.Variant
+		by      string // the control whose cases have to notice
+	}{
+		{"the approver may be anybody", contracts(func(c *contract.Contract) { c.Approver = nil }), "approval"},
+		{"the caller may approve", contracts(func(c *contract.Contract) {
+			if c.Approver != nil {
+				c.Approver = &contract.Approver{Permission: c.Approver.Permission}
+			}
+		}), "approval"},
+		{"what has changed is not looked at", contracts(func(c *contract.Contract) { c.Precondition = false }), "approval"},
+		{"a receipt lives a millisecond longer", contracts(func(c *contract.Contract) {
+			if c.ReceiptTTL > 0 {
+				c.ReceiptTTL += time.Millisecond
+			}
+		}), "idempotency"},
+		{"a receipt lives a millisecond less", contracts(func(c *contract.Contract) {
+			if c.ReceiptTTL > 0 {
+				c.ReceiptTTL -= time.Millisecond
+			}
+		}), "idempotency"},
+		{"no key", contracts(func(c *contract.Contract) { c.IdempotencyKey = "" }), "idempotency"},
+		{"a burst of one more", contracts(func(c *contract.Contract) {
+			if c.Rate != nil {
+				c.Rate = &contract.Rate{Burst: c.Rate.Burst + 1, Every: c.Rate.Every}
+			}
+		}), "rate"},
+		{"a token a millisecond early", contracts(func(c *contract.Contract) {
+			if c.Rate != nil {
+				c.Rate = &contract.Rate{Burst: c.Rate.Burst, Every: c.Rate.Every - time.Millisecond}
+			}
+		}), "rate"},
+		{"a timeout of a millisecond more", contracts(func(c *contract.Contract) { c.Timeout = contract.DefaultTimeout + time.Millisecond }), "deadline"},
+		{"a timeout of a millisecond less", contracts(func(c *contract.Contract) { c.Timeout = contract.DefaultTimeout - time.Millisecond }), "deadline"},
+		{"everybody may know of everything", contracts(func(c *contract.Contract) { c.Visibility = nil }), "lookup"},
+		{"the retired tool is back", registry.Variant{
+			Contracts: func(own []contract.Contract) []contract.Contract {
+				for i := range own {
+					own[i].Lifecycle = nil
+				}
+				return own
+			},
+			Backend: func(b *registry.Backend) {
+				b.Handlers[ticket.Wide{}.Definitions()[0].Name] = func(context.Context, json.RawMessage) (json.RawMessage, error) {
+					return json.RawMessage(`{}`), nil
+				}
+			},
+		}, "lookup"},
+		{"reading allows writing", contracts(func(c *contract.Contract) { c.Permission = "ticket:read" }), "permission"},
+		{"errors have no rules", contracts(func(c *contract.Contract) { c.Errors = nil }), "handler"},
+		{"secrets are shown", contracts(func(c *contract.Contract) {
+			if c.Output != nil {
+				c.Output = &contract.Output{MaxBytes: c.Output.MaxBytes, NarrowBy: c.Output.NarrowBy}
+			}
+		}), "output"},
+		{"a call costs nothing", contracts(func(c *contract.Contract) { c.Cost = 0 }), "budget"},
+		{"a call costs one unit more", contracts(func(c *contract.Contract) { c.Cost++ }), "budget"},
+		{"the session may do one thing more", registry.Variant{Budget: func(b tool.Budget) tool.Budget {
+			if b.Proposals > 0 {
+				b.Proposals++
+			}
+			return b
+		}}, "budget"},
+		{"the session lasts a millisecond longer", registry.Variant{Budget: func(b tool.Budget) tool.Budget {
+			if b.Elapsed > 0 {
+				b.Elapsed += time.Millisecond
+			}
+			return b
+		}}, "budget"},
+		{"an item of a page is missing", handler("list_tickets", func(work registry.Handler) registry.Handler {
+			return func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+				output, err := work(ctx, arguments)
+				return json.RawMessage(strings.Replace(string(output), "T-110", "T-111", 1)), err
+			}
+		}), "handler"},
+		{"any cursor is taken", handler("list_tickets", func(work registry.Handler) registry.Handler {
+			return func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+				output, err := work(ctx, arguments)
+				if err != nil {
+					return json.RawMessage(`{"items":[],"next_cursor":null}`), nil
+				}
+				return output, nil
+			}
+		}), "handler"},
+		{"arguments that the schema forbids are taken", registry.Variant{Backend: func(b *registry.Backend) { b.Controls = registry.Without("input") }}, "input"},
+	} {
+		t.Run(weak.name, func(t *testing.T) {
+			surface, err := new(ticket.Production).Vary(weak.variant)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if failed := noticed(t, surface, set); failed[weak.by] == 0 {
+				t.Errorf("no case of %s notices; others: %v", weak.by, failed)
+			}
+		})
+	}
+	controls := registry.Controls()
+	for i, c := range controls[1:] {
+		switch c.Name {
+		case "lookup":
+			continue // it would be seen in no verdict: a name is either known or not
+		case "idempotency":
+			// A write passes the deadline and a read has no key: nothing differs but how
+			// long a refused call takes.
+			continue
+		}
+		t.Run(c.Name+" before "+controls[i].Name, func(t *testing.T) {
+			swapped := slices.Clone(controls)
+			swapped[i], swapped[i+1] = swapped[i+1], swapped[i]
+			surface, err := new(ticket.Production).Vary(registry.Variant{Backend: func(b *registry.Backend) { b.Controls = swapped }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if failed := noticed(t, surface, set); len(failed) == 0 {
+				t.Errorf("no case notices")
+			}
+		})
+	}
+}
