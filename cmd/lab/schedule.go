@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/mattn/go-isatty"
@@ -50,7 +51,7 @@ every order that matters, each order on a fresh backend: with the same arguments
 with others, by one caller and by two, with one grant between them; with an answer
 that is lost, a handler that fails, a crash or a jump of the clock between any two
 steps. After each step, ask what must hold: one effect a key, no effect without an
-approval, no effect told as not applied, no receipt lost. "lab help schedule" tells
+approval, no effect told as not applied, no receipt lost. "lab help schedules" tells
 more.
 
 The surfaces are those that are built in and stand behind contracts: the steps of a
@@ -184,7 +185,11 @@ func actionsFor(ctx context.Context, surface string) ([]schedule.Action, error) 
 	reader := dataset.Settings{Surfaces: surfaceNames(), Candidate: surface}.Open(shippedToolCases, shippedControlCases)
 	_, err := reader.Check(ctx, func(c *dataset.Case) {
 		for _, known := range generate.KnownCalls(c) {
-			actions = append(actions, schedule.Action{Proposal: known.Proposal, Caller: known.Caller})
+			caller := known.Caller
+			if caller.ID == "" {
+				caller.ID = "agent" // a case may leave open who it is
+			}
+			actions = append(actions, schedule.Action{Proposal: known.Proposal, Caller: caller})
 		}
 	})
 	if err != nil && ctx.Err() == nil {
@@ -203,4 +208,30 @@ func variationsDone(w io.Writer) func(done, of int) {
 		last = time.Now()
 		fmt.Fprintf(w, "%d of %d variations\n", done, of)
 	}
+}
+
+// scheduleLists are what the topic has of the lists of the program.
+func scheduleLists() []string {
+	var patterns, hazards, steps, invariants strings.Builder
+	for _, p := range schedule.Patterns() {
+		fmt.Fprintf(&patterns, "- `%s`: %s\n", p.Name, p.Does)
+	}
+	for _, h := range schedule.Hazards() {
+		fmt.Fprintf(&hazards, "- `%s`: %s\n", h.Name, h.Does)
+	}
+	for _, s := range schedule.Steps() {
+		stops := "no stop"
+		if len(s.Stops) > 0 {
+			stops = "`" + strings.Join(s.Stops, "`, `") + "`"
+		}
+		fmt.Fprintf(&steps, "- %s (%s): %s\n", s.Control, stops, s.Why)
+	}
+	for _, i := range schedule.Invariants() {
+		fmt.Fprintf(&invariants, "- `%s`: %s\n", i.Name, i.Holds)
+	}
+	var lists []string
+	for name, list := range map[string]*strings.Builder{"patterns": &patterns, "hazards": &hazards, "steps": &steps, "invariants": &invariants} {
+		lists = append(lists, "{{"+name+"}}", strings.TrimSuffix(list.String(), "\n"))
+	}
+	return lists
 }

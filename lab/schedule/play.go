@@ -57,7 +57,7 @@ func playOne(ctx context.Context, s *stage, v *variation, choose func([]choice) 
 	p = &play{stage: s, variation: v, event: v.hazard.event != noEvent, grants: make(map[int]tool.Grant),
 		patience: time.NewTimer(longPatience)}
 	defer p.patience.Stop()
-	p.judge = newJudge(&s.contract)
+	p.judge = newJudge(&s.contract, s.clock.Now)
 	defer func() {
 		for _, a := range p.actors {
 			a.kill()

@@ -31,7 +31,7 @@ type Options struct {
 
 const (
 	// DefaultSchedules is how many schedules of a variation are played at the most.
-	DefaultSchedules = 2000
+	DefaultSchedules = 1000
 	// MostCalls is how many calls can be made together.
 	MostCalls = 9
 	// exhaustive is the largest number of calls whose orders are all tried.
