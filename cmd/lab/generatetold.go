@@ -15,12 +15,21 @@ import (
 type sides struct {
 	Pointer string `json:"pointer"`
 	Keyword string `json:"keyword"`
-	Inside  int    `json:"inside"`
-	On      int    `json:"on"`
-	Outside int    `json:"outside"`
+	// Property is that of a keyword that lists properties.
+	Property string `json:"property,omitempty"`
+	Inside   int    `json:"inside"`
+	On       int    `json:"on"`
+	Outside  int    `json:"outside"`
 }
 
 func (s sides) both() bool { return s.Inside+s.On > 0 && s.Outside > 0 }
+
+func (s sides) place() string {
+	if s.Property == "" {
+		return s.Pointer + "/" + s.Keyword
+	}
+	return s.Pointer + "/" + s.Keyword + " " + s.Property
+}
 
 type covered struct {
 	Tool     string  `json:"tool"`
@@ -52,7 +61,7 @@ func coverageOf(set *generate.Set) []covered {
 	}
 	for _, c := range set.Coverage {
 		of := find(c.Tool)
-		of.Keywords = append(of.Keywords, sides{c.Pointer, c.Keyword, c.Inside, c.On, c.Outside})
+		of.Keywords = append(of.Keywords, sides{c.Pointer, c.Keyword, c.Property, c.Inside, c.On, c.Outside})
 	}
 	return all
 }
@@ -89,7 +98,7 @@ func (o *generateCommand) tell(stderr io.Writer, set *generate.Set) {
 				both++
 				continue
 			}
-			oneSided = append(oneSided, fmt.Sprintf("%s %s/%s: %s", c.Tool, k.Pointer, k.Keyword, missingSide(k)))
+			oneSided = append(oneSided, fmt.Sprintf("%s %s: %s", c.Tool, k.place(), missingSide(k)))
 		}
 		keywords, sided := strconv.Itoa(len(c.Keywords)), strconv.Itoa(both)
 		if o.only == "runtime" {

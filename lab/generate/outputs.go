@@ -41,11 +41,10 @@ func (s *subject) sizes(ctx context.Context) error {
 			}
 		}
 	}
-	probes, _, err := s.probes(s.good.arguments, maxSized)
-	if err == nil {
-		for _, p := range probes {
-			if p.valid {
-				tried = append(tried, canonical(p.arguments))
+	if set, err := s.probes(maxSized); err == nil {
+		for _, p := range set.Probes {
+			if p.Valid {
+				tried = append(tried, canonical(p.Arguments))
 			}
 		}
 	}

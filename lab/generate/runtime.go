@@ -8,6 +8,9 @@ import (
 
 // runtime writes the cases of everything that a contract says beside its schemas.
 func (s *subject) runtime(ctx context.Context, all []*subject) error {
+	if !s.o.Runtime || s.input == nil {
+		return nil
+	}
 	s.lookup()
 	if s.src.Reach == Bare {
 		s.readsAgain()

@@ -3,60 +3,68 @@ package generate
 import (
 	"encoding/json"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"agentlab/lab/boundary"
+	"agentlab/lab/contract"
 	"agentlab/lab/jsonvalue"
 	"agentlab/lab/tool"
 )
 
-// probe is a call whose validity the schema decides.
-type probe struct {
-	arguments json.RawMessage
-	valid     bool
-	of        keyword
-	side      string
-	words     string // completes "a call"
-}
-
-// probes are the calls of a tool's input schema.
-func (s *subject) probes(base json.RawMessage, _ int) ([]probe, []Covered, error) {
-	calls, err := boundary.Refused(s.Definition)
-	if err != nil {
-		return nil, nil, err
+// schema writes the cases of the input schema, at most so many.
+func (s *subject) schema(most int) error {
+	if most <= 0 {
+		return nil
 	}
-	var all []probe
-	for _, c := range calls {
-		arguments, _ := s.valid(c.Arguments)
-		all = append(all, probe{c.Arguments, arguments != nil, keyword{"/properties/" + jsonvalue.Token(c.Property), c.Fault}, outside, c.Wrong})
-	}
-	if base != nil {
-		all = append(all, probe{base, true, keyword{"", "type"}, inside, "as it is described"})
-	}
-	return all, nil, nil
-}
-
-// schema writes the cases of the input schema, at most so many; 0: any number.
-func (s *subject) schema(most int) ([]Covered, error) {
-	var base json.RawMessage
-	if s.good != nil {
-		base = s.good.arguments
-	}
-	probes, coverage, err := s.probes(base, most)
+	set, err := s.probes(most)
 	if err != nil {
 		s.leaveOut("schema", err.Error())
-		return nil, nil
+		return nil
+	}
+	bare := s.src.Reach == Bare
+	if bare && s.good == nil {
+		s.plainCall()
+		most--
+	}
+	probes := set.Probes
+	if bare {
+		// Its words do not tell whether it took arguments for valid.
+		probes = spread(slices.DeleteFunc(probes, func(p boundary.Probe) bool { return p.Valid || p.Ambiguous }), most, s.o.Seed)
 	}
 	for i := range probes {
 		s.probe(&probes[i])
 	}
-	if s.src.Reach == Bare && s.good == nil {
-		s.plainCall()
+	for _, c := range set.Coverage {
+		one := Covered{s.Name, c.Pointer, c.Keyword, c.Property, c.Inside, c.On, c.Outside}
+		if bare {
+			one.Inside, one.On, one.Outside = 0, 0, 0
+			for _, p := range probes {
+				if p.Pointer == c.Pointer && p.Keyword == c.Keyword && p.Property == c.Property {
+					one.Outside++
+				}
+			}
+		}
+		s.coverage = append(s.coverage, one)
 	}
-	return coverage, nil
+	return nil
+}
+
+// probes are calls on both sides of the keywords, made of the call that succeeds.
+func (s *subject) probes(most int) (*boundary.ProbeSet, error) {
+	o := boundary.ProbeOptions{Foreign: s.Foreign, Seed: s.o.Seed, Pairwise: s.o.Pairwise}
+	if s.good != nil {
+		o.Base = s.good.arguments
+	}
+	switch {
+	case most >= unlimited/2:
+	case s.src.Reach == Bare:
+		o.Max = 2 * most // of which one half is valid
+	default:
+		o.Max = most
+	}
+	return boundary.Probes(s.Definition, o)
 }
 
 // plainCall is the call that its schema describes, of which a person has to say what
@@ -68,31 +76,26 @@ func (s *subject) plainCall() {
 	}
 	l := line{Proposals: []proposal{{Name: &s.Name, Arguments: arguments}}, Todo: "Say what is right: ok, how many side effects, and what the output must hold."}
 	l.Expected.OK, l.Expected.SideEffects = ptr(true), ptr(0)
-	s.add(clause{"handler", "inputSchema", inside}, "plain", "Call "+s.Name+" as its schema describes it", l)
+	s.probed = s.write(s.probed, clause{"handler", "inputSchema", inside}, "plain", "Call "+s.Name+" as its schema describes it", l)
 }
 
 // probe writes the case of one probe.
-func (s *subject) probe(p *probe) {
-	bare := s.src.Reach == Bare
-	_, unread := jsonvalue.Decode(p.arguments)
-	// What a line of JSON cannot hold is given as the words of a model.
-	worded := unread != nil && !jsontext.Value(p.arguments).IsValid()
-	if bare && (p.valid || worded) {
-		return
-	}
-	l := line{Caller: ptr(s.somebody()), Proposals: []proposal{{Name: &s.Name, Arguments: p.arguments}}}
-	words := "Call "
+func (s *subject) probe(p *boundary.Probe) {
+	l := line{Caller: ptr(s.somebody()), Proposals: []proposal{{Name: &s.Name, Arguments: p.Arguments}}}
+	words := "Refuse a call of "
 	switch {
-	case bare:
+	case s.src.Reach == Bare:
 		l.Expected.Steps = []*step{{OK: ptr(false)}}
 		l = l.come(0)
-	case worded:
-		l.Proposals[0] = proposal{Raw: toolUse(s.Name, p.arguments), Format: "anthropic-messages"}
+	case p.Ambiguous:
+		// What a line of JSON cannot hold is given as the words of a model.
+		l.Proposals[0] = proposal{Raw: toolUse(s.Name, p.Arguments), Format: "anthropic-messages"}
 		l.Expected.Steps = []*step{{OK: ptr(false), ErrorCode: tool.MalformedProposal, RefusedBy: byNone, HandlerRan: ptr(false), Retryable: ptr(false)}}
 		l = l.come(0)
-	case p.valid:
+	case p.Valid:
 		// What becomes of it then the schema does not know: it is not confirmed, and so
 		// a write that has to be is not made.
+		words = "Call "
 		l.Expected.Accepted = ptr(true)
 		if !s.Effect.Changes() || s.asksApproval() {
 			l.Expected.SideEffects = ptr(0)
@@ -102,30 +105,34 @@ func (s *subject) probe(p *probe) {
 		l.Expected.Steps = []*step{refused("input", tool.InvalidArguments)}
 		l = l.come(0)
 	}
-	if !p.valid {
-		words = "Refuse a call of "
-	}
 	// The name stays the same, whichever other cases there are.
 	digest := fnv.New32a()
-	digest.Write(p.arguments)
-	name := strings.Join([]string{lastName(p.of.pointer), p.of.name, p.side, strconv.FormatUint(uint64(digest.Sum32()), 16)}, "-")
-	s.add(clause{"input", place(p.of.pointer, p.of.name), p.side}, name, words+s.Name+" "+p.words, l)
-	written := &s.cases[len(s.cases)-1]
-	written.probe, written.side = p.of, p.side
+	digest.Write(p.Arguments)
+	name := strings.Join([]string{lastName(p), string(p.Side), strconv.FormatUint(uint64(digest.Sum32()), 16)}, "-")
+	s.probed = s.write(s.probed, clause{"input", placeOf(p), string(p.Side)}, name, words+s.Name+" "+p.Words, l)
 }
 
-func (s *subject) asksApproval() bool { return s.Approval != "never" && s.Approval != "" }
+func (s *subject) asksApproval() bool { return s.Approval != contract.ApprovalNever }
 
-// lastName is the last step of a pointer, or "root".
-func lastName(pointer string) string {
-	if at := strings.LastIndexByte(pointer, '/'); at >= 0 && at+1 < len(pointer) {
-		return jsonvalue.TokenName(pointer[at+1:])
+// placeOf is the clause that a probe tests: a pointer that ends with the keyword, and
+// with the property that this is asked about.
+func placeOf(p *boundary.Probe) string {
+	place := p.Place()
+	if p.Property != "" {
+		place += "/" + jsonvalue.Token(p.Property)
 	}
-	return "root"
+	if place == "" {
+		place = "/"
+	}
+	return visible(place)
 }
 
-// place is a pointer to a keyword.
-func place(pointer, keyword string) string { return visible(pointer) + "/" + visible(keyword) }
+// lastName is what the clause of a probe is called in an id: the property and the
+// keyword.
+func lastName(p *boundary.Probe) string {
+	steps := strings.Split(strings.Trim(placeOf(p), "/"), "/")
+	return strings.Join(steps[max(0, len(steps)-2):], "-")
+}
 
 // toolUse is a call as a model writes it.
 func toolUse(name string, arguments json.RawMessage) string {

@@ -31,7 +31,7 @@ func ReachOf(session tool.Session) Reach {
 
 // Source is what cases are made of.
 type Source struct {
-	// Contracts are those of the surface. Of a bare server they hold definitions
+	// Contracts are those of the surface, and complete. Of a bare server they hold definitions
 	// alone; see [Definitions].
 	Contracts []contract.Contract
 	Reach     Reach

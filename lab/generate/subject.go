@@ -32,7 +32,10 @@ type subject struct {
 	withOther, withOtherKey int
 	noGood                  json.RawMessage // see invalid
 
-	cases []Case
+	cases    []Case // of the contract beside its schemas
+	chosen   []Case // of these, what is taken
+	probed   []Case // of the input schema
+	coverage []Covered
 }
 
 // good is a call that succeeds.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,20 +31,16 @@ type Options struct {
 type Case struct {
 	ID, Tool, Clause string
 	Line             json.RawMessage // without an end of line
-
-	probe keyword // that it is of; zero for none
-	side  string
 }
-
-// keyword is one of an input schema.
-type keyword struct{ pointer, name string }
 
 // LeftOut is what no case was written about, and why.
 type LeftOut struct{ Tool, What, Why string }
 
-// Covered is a keyword of an input schema, and how many cases are on each side of it.
+// Covered is a keyword of an input schema, and how many cases are on each side of it;
+// one can be so of several.
 type Covered struct {
 	Tool, Pointer, Keyword string
+	Property               string // of a keyword that lists properties
 	Inside, On, Outside    int
 }
 
@@ -100,136 +97,108 @@ func Cases(ctx context.Context, src Source, o Options) (*Set, error) {
 			return nil, fmt.Errorf("there is no tool %q; there are %s", name, strings.Join(w.names, ", "))
 		}
 	}
-	var subjects []*subject
+	var all []*subject
 	for _, c := range contracts {
 		s, err := w.newSubject(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		subjects = append(subjects, s)
+		all = append(all, s)
 	}
-	set := new(Set)
-	var byTool [][]Case
+	subjects := slices.Clone(all)
+	subjects = slices.DeleteFunc(subjects, func(s *subject) bool { return o.Tools != nil && !slices.Contains(o.Tools, s.Name) })
 	for _, s := range subjects {
-		if o.Tools != nil && !slices.Contains(o.Tools, s.Name) {
-			continue
-		}
-		cases, coverage, err := s.write(ctx, subjects)
-		if err != nil {
+		if err := s.runtime(ctx, all); err != nil {
 			return nil, err
 		}
-		byTool = append(byTool, cases)
-		set.Coverage = append(set.Coverage, coverage...)
 	}
-	for _, cases := range share(byTool, o.Max) {
-		set.Cases = append(set.Cases, cases...)
+	if err := w.shared(ctx, subjects); err != nil {
+		return nil, err
 	}
-	set.count()
-	set.Left = w.left
+	set := &Set{Left: w.left}
+	for _, s := range subjects {
+		set.Cases = append(append(set.Cases, s.chosen...), s.probed...)
+		set.Coverage = append(set.Coverage, s.coverage...)
+	}
 	return set, w.failed
 }
 
-// count counts the cases on each side of every keyword: those that were written, and
-// not those that could have been.
-func (s *Set) count() {
-	type of struct {
-		tool string
-		keyword
+// unlimited is the limit of what has none.
+const unlimited = math.MaxInt
+
+// limit is how many cases an option allows, of which 0 stands for any number.
+func limit(option int) int {
+	if option <= 0 {
+		return unlimited
 	}
-	at := make(map[of]int, len(s.Coverage))
-	for i, c := range s.Coverage {
-		c.Inside, c.On, c.Outside = 0, 0, 0
-		s.Coverage[i] = c
-		at[of{c.Tool, keyword{c.Pointer, c.Keyword}}] = i
-	}
-	for i := range s.Cases {
-		c := &s.Cases[i]
-		n, known := at[of{c.Tool, c.probe}]
-		if !known || c.probe == (keyword{}) {
-			continue
-		}
-		switch c.side {
-		case inside:
-			s.Coverage[n].Inside++
-		case on:
-			s.Coverage[n].On++
-		case outside:
-			s.Coverage[n].Outside++
-		}
-	}
+	return option
 }
 
-// write writes the cases of one tool.
-func (s *subject) write(ctx context.Context, all []*subject) ([]Case, []Covered, error) {
-	if s.input == nil {
-		return nil, nil, nil
-	}
-	if s.o.Runtime {
-		if err := s.runtime(ctx, all); err != nil {
-			return nil, nil, err
-		}
-	}
-	runtime := s.cases
-	s.cases = nil
-	var coverage []Covered
-	most := 0
-	if s.o.PerTool > 0 {
-		// Each side may have at least one half.
-		most = s.o.PerTool - min(len(runtime), s.o.PerTool/2)
-	}
-	if s.o.Schema && !s.retired() {
-		var err error
-		if coverage, err = s.schema(most); err != nil {
-			return nil, nil, err
-		}
-	}
-	if s.o.PerTool > 0 {
-		s.cases = spread(s.cases, most, s.o.Seed)
-		runtime = spread(runtime, s.o.PerTool-len(s.cases), s.o.Seed)
-	}
-	return append(runtime, s.cases...), coverage, ctx.Err()
-}
-
-// share cuts the lists of the tools to so many cases together, the longest first.
-func share(byTool [][]Case, most int) [][]Case {
-	total := 0
-	for _, cases := range byTool {
-		total += len(cases)
-	}
-	if most == 0 || total <= most {
-		return byTool
-	}
-	quota := make([]int, len(byTool))
-	for left := most; left > 0; {
-		open := 0
-		for i := range byTool {
-			if quota[i] < len(byTool[i]) {
-				open++
+// shared writes the cases of all tools, which have even shares of the maximum; what
+// some do not need the others have.
+func (w *writer) shared(ctx context.Context, subjects []*subject) error {
+	each := limit(w.o.PerTool)
+	if w.o.Max <= 0 {
+		for _, s := range subjects {
+			if err := s.take(ctx, each); err != nil {
+				return err
 			}
 		}
-		each := max(1, left/open)
-		for i := range byTool {
-			more := min(each, len(byTool[i])-quota[i], left)
-			quota[i] += more
-			left -= more
+		return nil
+	}
+	left, wanting := w.o.Max, subjects
+	for left > 0 && len(wanting) > 0 {
+		var still []*subject
+		for i, s := range wanting {
+			share := left / (len(wanting) - i)
+			had := len(s.chosen) + len(s.probed)
+			most := min(each, had+share)
+			if err := s.take(ctx, most); err != nil {
+				return err
+			}
+			has := len(s.chosen) + len(s.probed)
+			left -= has - had
+			if has == most && most < each && has > had {
+				still = append(still, s)
+			}
+		}
+		if len(still) == len(wanting) {
+			return nil
+		}
+		wanting = still
+	}
+	return nil
+}
+
+// take takes at most so many cases of a tool: each side, that of the input schema and
+// that of the rest, may have at least one half.
+func (s *subject) take(ctx context.Context, most int) error {
+	for _, c := range s.probed {
+		delete(s.ids, c.ID)
+	}
+	s.probed, s.coverage = nil, nil
+	if s.o.Schema && s.input != nil && !s.retired() {
+		of := most
+		if most < unlimited {
+			of = most - min(len(s.cases), most/2)
+		}
+		if err := s.schema(of); err != nil {
+			return err
 		}
 	}
-	cut := make([][]Case, len(byTool))
-	for i := range byTool {
-		cut[i] = spread(byTool[i], quota[i], 0)
-	}
-	return cut
+	s.chosen = spread(s.cases, most-len(s.probed), s.o.Seed)
+	return ctx.Err()
 }
 
 // spread keeps so many of a list, evenly.
-func spread(list []Case, most int, seed uint64) []Case {
+func spread[T any](list []T, most int, seed uint64) []T {
 	if most <= 0 {
 		return nil
 	}
 	if len(list) <= most {
 		return list
 	}
-	kept := make([]Case, most)
+	kept := make([]T, most)
 	for i := range kept {
 		// Within each of as many parts of equal length, which one the seed says.
 		from, to := i*len(list)/most, (i+1)*len(list)/most
@@ -240,7 +209,9 @@ func spread(list []Case, most int, seed uint64) []Case {
 
 // leaveOut says what no case was written about.
 func (s *subject) leaveOut(what, why string) {
-	s.left = append(s.left, LeftOut{s.Name, what, why})
+	if out := (LeftOut{s.Name, what, why}); !slices.Contains(s.left, out) {
+		s.left = append(s.left, out)
+	}
 }
 
 // clause is what a case tests.
@@ -255,6 +226,10 @@ const (
 // add writes a case. Its name says which of the cases of a clause it is; an empty one
 // stands for the place and the side.
 func (s *subject) add(at clause, name, intent string, l line) {
+	s.cases = s.write(s.cases, at, name, intent, l)
+}
+
+func (s *subject) write(cases []Case, at clause, name, intent string, l line) []Case {
 	if name == "" {
 		name = at.place + "-" + at.side
 	}
@@ -272,9 +247,9 @@ func (s *subject) add(at clause, name, intent string, l line) {
 	s.buffer.Reset()
 	if err := s.encoder.Encode(l); err != nil {
 		s.failed = cmp.Or(s.failed, fmt.Errorf("case %s: %w", l.ID, err))
-		return
+		return cases
 	}
-	s.cases = append(s.cases, Case{ID: l.ID, Tool: s.Name, Clause: l.Clause, Line: bytes.Clone(bytes.TrimSuffix(s.buffer.Bytes(), []byte("\n")))})
+	return append(cases, Case{ID: l.ID, Tool: s.Name, Clause: l.Clause, Line: bytes.Clone(bytes.TrimSuffix(s.buffer.Bytes(), []byte("\n")))})
 }
 
 // Limits of what goes into a case, in bytes.
