@@ -14,6 +14,7 @@ import (
 	"agentlab/lab/generate"
 	"agentlab/lab/governed"
 	"agentlab/lab/mutation"
+	"agentlab/lab/report"
 	"agentlab/lab/sandbox"
 )
 
@@ -24,6 +25,25 @@ func newFile(file string) error {
 	}
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
 		return usageError(fmt.Errorf("%s: there is no such folder", filepath.Dir(file)))
+	}
+	return nil
+}
+
+// write writes the cases that would notice the survivors.
+func (o *mutate) write(ctx context.Context, stderr io.Writer, plan mutation.Plan, servers []*sandbox.Surface, matrix *mutation.Matrix) error {
+	lines, err := o.suggest(ctx, plan, servers, matrix)
+	if err != nil {
+		return err
+	}
+	said := "no case was generated that would notice a survivor, so " + o.writeCases + " was not written"
+	if n := bytes.Count(lines, []byte("\n")); n > 0 {
+		if err := writeFiles([]string{o.writeCases}, lines); err != nil {
+			return couldNotRun(err)
+		}
+		said = o.writeCases + ": " + report.Counted(n, "case") + " that would notice survivors"
+	}
+	if !o.quiet {
+		fmt.Fprintln(stderr, report.Visible(said))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -172,25 +171,6 @@ func (o *mutate) run(cmd *cobra.Command) (err error) {
 	return o.deliver(cmd, render.matrix, matrix, file, servers)
 }
 
-// write writes the cases that would notice the survivors.
-func (o *mutate) write(ctx context.Context, stderr io.Writer, plan mutation.Plan, servers []*sandbox.Surface, matrix *mutation.Matrix) error {
-	lines, err := o.suggest(ctx, plan, servers, matrix)
-	if err != nil {
-		return err
-	}
-	said := "no case was generated that would notice a survivor, so " + o.writeCases + " was not written"
-	if n := bytes.Count(lines, []byte("\n")); n > 0 {
-		if err := writeFiles([]string{o.writeCases}, lines); err != nil {
-			return couldNotRun(err)
-		}
-		said = o.writeCases + ": " + report.Counted(n, "case") + " that would notice survivors"
-	}
-	if !o.quiet {
-		fmt.Fprintln(stderr, report.Visible(said))
-	}
-	return nil
-}
-
 // deliver writes the reports, says what a person should know, and judges.
 func (o *mutate) deliver(cmd *cobra.Command, render func(io.Writer, *mutation.Matrix) error, matrix *mutation.Matrix, waivers string, servers []*sandbox.Surface) error {
 	stdout, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
@@ -239,7 +219,7 @@ func (o *mutate) judge(matrix *mutation.Matrix, waivers string) error {
 	if len(matrix.Stale) > 0 {
 		lines := []string{report.Counted(len(matrix.Stale), "waiver") + verb(len(matrix.Stale), " excuses", " excuse") + " nothing"}
 		for _, w := range matrix.Stale {
-			lines = append(lines, fmt.Sprintf("%s:%d: %s: %s", waivers, w.Line, w.Mutant, w.Why))
+			lines = append(lines, fmt.Sprintf("%s:%d: %s: %s", waivers, w.Line, report.Visible(w.Mutant), w.Why))
 		}
 		return &exitError{exitGateFailed, errors.New(strings.Join(lines, "\n"))}
 	}

@@ -136,6 +136,19 @@ func TestMutationMarkdownShowsHostileTextsAsTexts(t *testing.T) {
 	}
 }
 
+func TestMutationMarkdownKeepsItsCells(t *testing.T) {
+	for _, s := range []string{"a|b", "|", `a\|b`, "a`b|c", "x"} {
+		var text bytes.Buffer
+		if err := MutationMarkdown(&text, matrixOf(s, false)); err != nil {
+			t.Fatal(err)
+		}
+		row := []string{"a" + s, s, "killed", s + " (" + s + "), plain"}
+		if !strings.Contains(strings.Join(shown(t, text.Bytes(), "td"), "\n"), strings.Join(row, "\n")) {
+			t.Errorf("no row shows %q in\n%s", row, &text)
+		}
+	}
+}
+
 func TestMutationTextObeysNothing(t *testing.T) {
 	for _, s := range hostile {
 		var text bytes.Buffer
@@ -277,6 +290,29 @@ func TestHeatKeepsTheCasesThatNoticeMost(t *testing.T) {
 	for _, id := range []string{"case-000", "case-001", "case-289"} {
 		if !slices.ContainsFunc(h.columns, func(c heatColumn) bool { return c.label == id }) {
 			t.Errorf("%s notices something, and has no column", id)
+		}
+	}
+}
+
+func TestHeatCountsAMutantOnceAColumn(t *testing.T) {
+	m := grown(1, maxHeatColumns+50)
+	for _, id := range m.Cases {
+		m.Outcomes[1].Kills = append(m.Outcomes[1].Kills, mutation.Kill{Case: id})
+	}
+	h := heatOf(m)
+	if others := h.groups[0].rows[1].kills[len(h.columns)-1]; others != 1 {
+		t.Errorf("the other cases notice %d mutants of one", others)
+	}
+}
+
+func TestHeatShadesWhateverIsNoticed(t *testing.T) {
+	var text bytes.Buffer
+	if err := MutationSVG(&text, grown(maxHeatRows, 2)); err != nil {
+		t.Fatal(err)
+	}
+	for class, want := range map[string]int{"c0": 0, "c1": 3, "c2": 1, "c4": 3} { // one of many, and all, of two operators; and the legend
+		if got := strings.Count(text.String(), `class="`+class+`"`); got != want {
+			t.Errorf("%d are %s, want %d in\n%s", got, class, want, &text)
 		}
 	}
 }

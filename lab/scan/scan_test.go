@@ -260,6 +260,25 @@ func TestUnclear(t *testing.T) {
 	}
 }
 
+// TestUnclearRepeat: so does the error of a repeat.
+func TestUnclearRepeat(t *testing.T) {
+	b := &backend{tools: []tool.Definition{define("t", `{"inputSchema":{"type":"object","properties":{"q":{"const":"x"}},"required":["q"],"additionalProperties":false},"annotations":{}}`)}, do: func(s *session, _ string, arguments json.RawMessage) tool.Result {
+		switch {
+		case s.calls == 0:
+			s.change("file")
+			return says("taken away")
+		case s.calls == 1 || string(arguments) == "{}":
+			return fails("there is nothing left")
+		}
+		return fails("q has to be x")
+	}}
+	s := settings
+	s.Writes = true
+	if r, got := found(t, b, s); len(got) != 0 || len(r.Tools[0].Unlooked) != 1 || !strings.Contains(r.Tools[0].Unlooked[0], "refuses 1 of") {
+		t.Errorf("%v, %+v", got, r.Tools[0])
+	}
+}
+
 // TestEcho: who sends much gets much back, and that is no finding.
 func TestEcho(t *testing.T) {
 	b := &backend{tools: []tool.Definition{define("t", `{}`)}, do: func(_ *session, _ string, arguments json.RawMessage) tool.Result {
@@ -463,6 +482,11 @@ func TestKnown(t *testing.T) {
 		r, _ := found(t, b, s)
 		if got := b.calls[0] == "t "+arguments; got != taken || (r.Tools[0].Case == "c") != taken {
 			t.Errorf("%s: called %v, %+v", arguments, b.calls, r.Tools[0])
+		}
+		// Other calls are it, changed in one place; those that are forbidden come first.
+		changed := slices.ContainsFunc(b.calls[1:], func(call string) bool { return strings.Contains(call, `"known"`) })
+		if changed != taken || slices.Index(b.calls, "t {}") > slices.Index(b.calls, `t {"q":""}`) {
+			t.Errorf("%s: called %.2000v", arguments, b.calls)
 		}
 	}
 }
