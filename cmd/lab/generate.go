@@ -146,9 +146,11 @@ func (o *generateCommand) run(cmd *cobra.Command) error {
 			return usageError(fmt.Errorf("there is no tool %q; there are %s", name, strings.Join(first(toolNames(source), maxUnlisted), ", ")))
 		}
 	}
-	set, err := generate.Cases(ctx, source, generate.Options{
-		Seed: o.seed, Max: o.max, PerTool: o.perTool, Tools: o.tools, Pairwise: o.pairwise,
-		Schema: o.only != "runtime", Runtime: o.only != "schema",
+	set, err := untilDone(ctx, func() (*generate.Set, error) {
+		return generate.Cases(ctx, source, generate.Options{
+			Seed: o.seed, Max: o.max, PerTool: o.perTool, Tools: o.tools, Pairwise: o.pairwise,
+			Schema: o.only != "runtime", Runtime: o.only != "schema",
+		})
 	})
 	switch {
 	case ctx.Err() != nil:

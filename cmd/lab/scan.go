@@ -99,7 +99,7 @@ It exits 1 where there is a finding of severity error (--fail-on finding: any).`
 	flags.StringVar(&o.seed, "seed", "", "make the sandbox a copy of this `FOLDER`")
 	flags.StringArrayVar(&o.settings.Named, "tool", nil, "call this tool, whatever it does, a `NAME`; repeatable")
 	flags.BoolVar(&o.settings.Writes, "allow-writes", false, "call tools that may change something; the server has to work in ${SANDBOX}")
-	flags.IntVar(&o.settings.PerTool, "per-tool", 40, "make at most `N` calls of a tool")
+	flags.IntVar(&o.settings.PerTool, "per-tool", 100, "make at most `N` calls of a tool")
 	flags.IntVar(&o.settings.MaxOutput, "max-output-bytes", 25_000, "an answer of more than `N` bytes is a finding")
 	flags.DurationVar(&o.settings.CallTime, "timeout", suite.DefaultTimeout, "how long a call may take")
 	flags.DurationVar(&o.settings.Time, "time", time.Minute, "how long everything may take, once the server has started")

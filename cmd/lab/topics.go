@@ -33,6 +33,9 @@ var mutantsTopic string
 //go:embed topics/reports.md
 var reportsTopic string
 
+//go:embed topics/schedule.md
+var scheduleTopic string
+
 //go:embed topics/suite.md
 var suiteTopic string
 
@@ -58,6 +61,7 @@ func topics() []*cobra.Command {
 		topic("generated", "What lab generate writes, and what it leaves out", generateTopic),
 		topic("mutants", "How to measure what the cases are worth", mutantsTopic, "{{operators}}", operatorTable()),
 		topic("reports", "How to read the reports", reportsTopic),
+		topic("schedules", "What hostile schedules try, and what must hold in them", scheduleTopic, scheduleLists()...),
 		topic("exit-codes", "What the exit codes mean", exitCodesTopic),
 	}
 }

@@ -58,7 +58,32 @@ func (c *check) spend(value any) bool {
 		return false
 	}
 	c.left -= size(value)*c.doc.thick + c.doc.nodes
+	if c.doc.steps > 0 {
+		c.left -= letters(value) * c.doc.steps / perStep
+	}
 	return true
+}
+
+// perStep is how many steps of a pattern are taken in the time that one
+// subschema takes to meet a value.
+const perStep = 10
+
+// letters is how many bytes of text a value has.
+func letters(value any) int {
+	n := 0
+	switch v := value.(type) {
+	case string:
+		n = len(v)
+	case []any:
+		for _, item := range v {
+			n += letters(item)
+		}
+	case object:
+		for _, member := range v {
+			n += letters(member)
+		}
+	}
+	return n
 }
 
 // faults lists what is wrong with arguments as a tool would see them.

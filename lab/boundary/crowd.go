@@ -59,7 +59,9 @@ func (w *walk) several(s *spot, part object, c clause) {
 			if !w.find(&t, append(slices.Clip(s.schemas), object{"minItems": json.Number("1"), "type": "array"})) {
 				return
 			}
-			items = t.value.([]any)
+			if items, _ = t.value.([]any); len(items) == 0 {
+				return
+			}
 		}
 		w.add(s, c, Outside, bound, w.whose(s)+" has its first item twice", append(slices.Clip(items), items[0]))
 		t := *s

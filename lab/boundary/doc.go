@@ -1,12 +1,15 @@
 // Package boundary derives calls from what a tool says of itself: a plain call
-// that its input schema allows, and calls that it forbids.
+// that its input schema allows, calls that it forbids, and calls on both sides of
+// every line that it draws.
 //
 // Start with [Cases], which writes the first cases file for a list of tools.
-// [Plain] and [Refused] are its two halves.
+// [Plain] and [Refused] are its two halves. [Probes] goes to every keyword of the
+// schema, and counts which of them it has met from both sides.
 //
 // One invariant: no call is handed out by reasoning alone. A plain call was
 // found valid and a refused call invalid by lab/schema, under the tool's own
-// input schema; where that cannot be had, there is an error or no call.
+// input schema; where that cannot be had, there is an error or no call. A probe
+// is what it was found to be, whatever it was made for.
 //
 // It calls no tool, and it knows nothing of what a tool does: whether a plain
 // call succeeds and what it changes is for a person to say.
@@ -27,7 +30,17 @@
 // except where its name asks for a rehearsal (dry_run, preview).
 //
 // Calls are checked with a stand-in for ${SANDBOX}, as a tool would see them.
-// Refused calls are invalid both ways.
+// Refused calls are invalid both ways, and probes of one verdict both ways.
+//
+// # Probes
+//
+// A probe is the base call, or one that has a value at the place in question, with
+// one change. An invalid one is told of the keyword that lab/schema blames, or,
+// behind an anyOf, oneOf or not, which does not tell, of the one that it was made
+// for. An optional property is absent but where it is probed. Names of properties
+// that the schema does not know lie inside of an open schema: that a misspelt
+// property is let through is no fault of who takes it. What only the limits of
+// lab/jsonvalue refuse, deeper nesting or longer numbers, is left out.
 //
 // # Bounds
 //
@@ -41,4 +54,8 @@
 // value.go and its neighbours make a value of that, choice.go remembers what
 // else could have been chosen, search.go tries until the check is content.
 // wrong.go makes values that are wrong in one way, and cases.go writes.
+//
+// Of the probes, row.go lists the keywords, spot.go and descend.go walk over the places of the
+// data, edge.go, measure.go, crowd.go, odd.go and pairs.go list what may stand there, and
+// judge.go asks and labels.
 package boundary

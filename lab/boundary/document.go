@@ -66,6 +66,7 @@ type document struct {
 	anchors map[string]any // by what a reference calls them
 	nodes   int            // objects and booleans, a bound of its subschemas
 	thick   int            // the most subschemas that meet at one place of the data
+	steps   int            // of its largest pattern's program, for each character
 
 	patterns map[string]*regexp.Regexp // nil for one that cannot be matched here
 	weights  map[identity]int
@@ -98,6 +99,9 @@ func (d *document) index(value any) {
 			if name, ok := v[keyword].(string); ok {
 				d.name(strings.TrimSuffix(name, "#"), v)
 			}
+		}
+		if pattern, ok := v["pattern"].(string); ok {
+			d.steps = max(d.steps, steps(pattern))
 		}
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			d.index(v[key])

@@ -62,6 +62,10 @@ func (j *judge) all() {
 	slices.SortFunc(j.list, func(a, b *judged) int { return cmp.Compare(a.nth, b.nth) })
 }
 
+// perLook is how many bytes are written in the time that one subschema takes to
+// meet a value.
+const perLook = 8
+
 // stub stands for a value whose text is put in afterwards.
 const stub = "\x00lab\x00"
 
@@ -95,10 +99,11 @@ func (j *judge) one(c *candidate, nth int) {
 	if !ok {
 		return
 	}
+	j.left -= len(text) / perLook
 	p, known := j.told[string(text)]
 	if known {
 		if p != nil {
-			p.tags = append(p.tags, j.label(c, p).tags...)
+			p.also(c, j.label(c, p))
 		}
 		return
 	}
@@ -127,6 +132,15 @@ func (j *judge) one(c *candidate, nth int) {
 	j.told[string(text)] = p
 	j.list = append(j.list, p)
 	j.bytes += len(text)
+}
+
+// also notes what else a probe tests. That it is on a bound says more than that
+// it is as it should be.
+func (p *judged) also(c *candidate, l judged) {
+	p.tags = append(p.tags, l.tags...)
+	if l.Side == On && p.Side == Inside {
+		p.Pointer, p.Keyword, p.Property, p.Side, p.Words = l.Pointer, l.Keyword, l.Property, On, c.words
+	}
 }
 
 // limits reports whether a text is refused for a limit of lab/jsonvalue, which
@@ -251,7 +265,7 @@ func (j *judge) chosen(most int, seed uint64) *ProbeSet {
 	for _, p := range kept {
 		set.Probes = append(set.Probes, p.Probe)
 		for i, t := range p.tags {
-			if slices.Contains(p.tags[:i], t) {
+			if slices.Contains(p.tags[:i], t) || t.side == Inside && slices.Contains(p.tags, tag{t.row, On}) {
 				continue
 			}
 			switch row := &set.Coverage[t.row]; t.side {

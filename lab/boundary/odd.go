@@ -69,6 +69,9 @@ func (w *walk) oddities(s *spot) {
 			break
 		}
 	}
+	if c.keyword == "" {
+		w.types(s, c)
+	}
 	kinds := s.full.kinds
 	if s.place != "" {
 		w.addRaw(s, c, Outside, w.whose(s)+" is nested deeply", deepText)
@@ -119,17 +122,10 @@ func (w *walk) oddities(s *spot) {
 // one too many.
 func (w *walk) oddNames(s *spot, members object) {
 	known := make(map[string]bool)
-	names := declared(s.full)
-	for _, name := range names {
+	for _, name := range declared(s.full) {
 		known[name] = true
 	}
-	c := clause{s.pointer, "properties", ""}
-	for _, part := range s.parts {
-		if pointer, stands := w.rows.pointers[identify(part)]; stands && part["additionalProperties"] == false {
-			c = clause{pointer, "additionalProperties", ""}
-			break
-		}
-	}
+	c := w.closing(s)
 	if len(members) > 0 {
 		w.add(s, c, Outside, odd, "without any property"+w.inWhich(s), object{})
 	}
@@ -141,29 +137,48 @@ func (w *walk) oddNames(s *spot, members object) {
 	}
 	inner := canonical(members)
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		value := members[name]
-		for _, spelling := range append(spellings(name), plural(name)) {
-			if !known[spelling] {
-				w.add(s, c, Outside, near, "with the property "+shown(name)+" misspelt as "+shown(spelling)+w.inWhich(s), with(without(members, name), spelling, value))
-			}
+		if w.left -= len(inner) / perLook; w.left <= 0 {
+			return
 		}
+		value := members[name]
 		again := "," + appendText(name) + ":"
 		w.addRaw(s, c, Outside, "with the property "+shown(name)+" twice, and equal"+w.inWhich(s), inner[:len(inner)-1]+again+canonical(value)+"}")
 		w.addRaw(s, c, Outside, "with the property "+shown(name)+" twice, and null at last"+w.inWhich(s), inner[:len(inner)-1]+again+"null}")
 	}
+}
+
+// misspelt gives the properties of an object under names that are near to
+// theirs.
+func (w *walk) misspelt(s *spot) {
+	names := declared(s.full)
+	members := s.value.(object)
+	c := w.closing(s)
 	for _, name := range names {
-		if _, there := members[name]; there {
-			continue
+		if w.left <= 0 {
+			return
 		}
-		t := w.within(s, s.member(name), w.builder(s).memberSchemas(s.full, name))
-		if !slices.Contains(t.schemas, any(false)) && w.left > 0 && len(names) < maxMembers && w.find(t, t.schemas) {
-			for _, spelling := range append(spellings(name), plural(name)) {
-				if !known[spelling] {
-					w.add(s, c, Outside, near, "with the property "+shown(name)+" misspelt as "+shown(spelling)+w.inWhich(s), with(members, spelling, t.value))
-				}
+		value, there := members[name]
+		if !there {
+			if value, there = s.found[name]; !there {
+				continue
+			}
+		}
+		for _, spelling := range append(spellings(name), plural(name)) {
+			if _, known := slices.BinarySearch(names, spelling); !known {
+				w.add(s, c, Outside, near, "with the property "+shown(name)+" misspelt as "+shown(spelling)+w.inWhich(s), with(without(members, name), spelling, value))
 			}
 		}
 	}
+}
+
+// closing is what an object says of properties that it does not name.
+func (w *walk) closing(s *spot) clause {
+	for _, part := range s.parts {
+		if pointer, stands := w.rows.pointers[identify(part)]; stands && part["additionalProperties"] == false {
+			return clause{pointer, "additionalProperties", ""}
+		}
+	}
+	return clause{s.pointer, "properties", ""}
 }
 
 // plural is a name in the other number.

@@ -21,14 +21,12 @@ func (w *walk) pairwise(seed uint64) {
 			if must[name] {
 				continue
 			}
-			at := s.member(name)
-			t := w.within(s, at, w.builder(s).memberSchemas(s.full, name))
-			value, present := s.value.(object)[name]
-			if !present {
-				if !w.find(t, t.schemas) {
-					continue
-				}
-				value = t.value
+			value, there := s.value.(object)[name]
+			if !there {
+				value, there = s.found[name]
+			}
+			if !there {
+				continue
 			}
 			names, values = append(names, name), append(values, value)
 		}

@@ -29,6 +29,22 @@ func (d *document) pattern(source string) *regexp.Regexp {
 	return re
 }
 
+// steps is how large a pattern's program is.
+func steps(pattern string) int {
+	if len(pattern) > maxPattern {
+		return 0
+	}
+	parsed, err := syntax.Parse(read(pattern), syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 0
+	}
+	return len(program.Inst)
+}
+
 var (
 	errLong    = errors.New("the texts that match it are too long")
 	errNothing = errors.New("nothing matches it")

@@ -97,13 +97,14 @@ func Probes(d tool.Definition, o ProbeOptions) (*ProbeSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.left = maxProbing
+	c.left = maxProbing / 2
 	w := newWalk(c)
 	w.rows.reach(c.doc.root, "")
 	w.begin(base)
 	if o.Pairwise {
 		w.pairwise(o.Seed)
 	}
+	c.left = maxProbing / 2
 	j := newJudge(w, base)
 	j.all()
 	return j.chosen(o.Max, o.Seed), nil
@@ -111,7 +112,7 @@ func Probes(d tool.Definition, o ProbeOptions) (*ProbeSet, error) {
 
 // Limits of the probes of one tool.
 const (
-	maxProbing    = 40_000_000 // as maxMeetings
+	maxProbing    = 24_000_000 // as maxMeetings
 	maxProbes     = 100_000
 	maxProbeBytes = 64 << 20
 )

@@ -203,6 +203,7 @@ func FuzzDefinition(f *testing.F) {
 		d := define(name, string(text))
 		d.Annotations = text
 		holds(t, d)
+		probed(t, d, boundary.ProbeOptions{Foreign: true, Pairwise: true, Max: 1 + len(text)%200})
 		lines, err := boundary.Cases([]tool.Definition{d, d}, &boundary.Contract{Raw: name, Governed: name + "-", Keys: map[string]string{name: "key"}})
 		if err != nil {
 			t.Fatal(err)

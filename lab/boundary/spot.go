@@ -1,10 +1,8 @@
 package boundary
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"agentlab/lab/jsonvalue"
@@ -23,6 +21,7 @@ type spot struct {
 	branch  clause         // the fork behind which it lies; zero: none
 	pointer string         // where the first schema of it stands
 	others  map[kind]*spot
+	found   map[string]any // values of properties that it does not have and may have
 }
 
 // candidate is a change of one place that is yet to be judged.
@@ -65,6 +64,7 @@ type walk struct {
 	rows    *rows
 	met     map[meeting]bool
 	open    map[identity]int
+	outer   map[identity]*spot  // where they were opened first
 	located map[string][]object // the schemas that were met, by place of the data
 	records []*spot
 	list    []candidate
@@ -72,7 +72,7 @@ type walk struct {
 }
 
 func newWalk(c *check) *walk {
-	return &walk{check: c, rows: newRows(c.doc), met: make(map[meeting]bool), open: make(map[identity]int), located: make(map[string][]object)}
+	return &walk{check: c, rows: newRows(c.doc), met: make(map[meeting]bool), open: make(map[identity]int), outer: make(map[identity]*spot), located: make(map[string][]object)}
 }
 
 func (w *walk) begin(base object) {
@@ -109,11 +109,19 @@ func (w *walk) visit(s *spot) {
 		}
 	}
 	if len(s.fresh) == 0 {
+		if len(s.parts) == 0 && s.pointer != "" {
+			w.oddities(s) // anything goes
+		}
 		return
 	}
 	s.pointer = w.rows.pointers[identify(s.fresh[0])]
 	for _, part := range s.fresh {
-		w.open[identify(part)]++
+		id := identify(part)
+		if w.open[id]++; w.open[id] == 1 {
+			w.outer[id] = s
+		} else {
+			w.nest(w.outer[id], s)
+		}
 	}
 	w.keywords(s)
 	if s.branch == (clause{}) {
@@ -125,6 +133,22 @@ func (w *walk) visit(s *spot) {
 	for _, part := range s.fresh {
 		w.open[identify(part)]--
 	}
+}
+
+// nest puts a value that can hold one of its own kind into itself.
+func (w *walk) nest(outer, s *spot) {
+	slot := s.place[len(outer.place):]
+	held, ok := jsonvalue.Find(s.base, outer.place)
+	if !ok || slot == "" {
+		return
+	}
+	one := *outer
+	one.base, one.value = s.base, held
+	nested := held
+	for range min(8, deep/strings.Count(slot, "/")) {
+		nested = put(held, slot, nested)
+	}
+	w.add(&one, clause{s.pointer, "", ""}, Inside, near, w.whose(outer)+" has one of its kind inside of itself, several times", nested)
 }
 
 // inside visits the members, the items and the branches of a spot.
@@ -159,7 +183,7 @@ func (w *walk) branch(s *spot, part object, keyword string, schemas []any) {
 	t.forks[fork{s.place, identify(part), keyword}] = schemas
 	if w.find(t, t.schemas) {
 		if keyword != "if" {
-			w.add(t, t.branch, Inside, bound, w.whose(t)+" is of one of its "+keyword, t.value)
+			w.add(t, t.branch, Inside, bound, w.whose(t)+" is of another alternative", t.value)
 		}
 		w.visit(t)
 	}
@@ -177,7 +201,7 @@ func (w *walk) as(s *spot, want kind) *spot {
 	if !known {
 		one := *s
 		one.others = nil
-		if w.find(&one, append(slices.Clip(s.schemas), object{"type": typeName(want)})) {
+		if w.find(&one, append(slices.Clip(s.schemas), object{"type": typeName(want)})) && kindOf(one.value)&want != 0 {
 			t = &one
 		}
 		if s.others == nil {
@@ -244,163 +268,19 @@ func (w *walk) find(s *spot, schemas []any) bool {
 	return false
 }
 
-func (w *walk) members(s *spot) {
-	w.records = append(w.records, s)
-	b := w.builder(s)
-	names := make(map[string]bool)
-	for _, part := range s.fresh {
-		properties, _ := part["properties"].(object)
-		for name := range properties {
-			names[name] = true
-		}
-		patterned, _ := part["patternProperties"].(object)
-		for _, pattern := range slices.Sorted(maps.Keys(patterned)) {
-			if texts, err := matching(pattern, 1, 0); err == nil {
-				names[texts[0]] = true
-			}
-		}
-		for _, keyword := range []string{"additionalProperties", "unevaluatedProperties"} {
-			if _, ok := part[keyword].(object); ok {
-				names[w.other(s)] = true
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		b.looks = maxLooks
-		w.member(s, name, b.memberSchemas(s.full, name))
-	}
-}
-
-// extra is the name of a property that no schema knows.
-const extra = "unexpected_property"
-
-// other is a name that no schema of the object knows, and that it may have.
-func (w *walk) other(s *spot) string {
-	schemas := []any{object{"type": "string"}}
-	for _, part := range s.full.parts {
-		schemas = appendPresent(schemas, part, "propertyNames")
-	}
-	if len(schemas) > 1 {
-		b := w.builder(s)
-		if name, err := b.value(site{place: below(s.place, "\x00"), name: "name"}, schemas); err == nil {
-			return name.(string)
-		}
-	}
-	return extra
-}
-
-func (w *walk) member(s *spot, name string, schemas []any) {
-	t := w.within(s, s.member(name), schemas)
-	if slices.Contains(schemas, any(false)) {
-		for _, part := range s.fresh {
-			if properties, _ := part["properties"].(object); properties[name] == false {
-				at := below(w.rows.pointers[identify(part)]+"/properties", name)
-				w.add(s, clause{at, "false", ""}, Inside, bound, "without its forbidden property "+shown(name), s.value)
-				w.add(s, clause{at, "false", ""}, Outside, bound, "with its forbidden property "+shown(name), with(s.value, name, word))
-			}
-		}
-		return
-	}
-	value, present := s.value.(object)[name]
-	if present {
-		t.value = value
-		w.visit(t)
-	} else if w.find(t, schemas) || w.bring(t, s, name) {
-		w.visit(t)
-	}
-}
-
-func (w *walk) within(s *spot, at site, schemas []any) *spot {
-	return &spot{site: at, base: s.base, schemas: schemas, forks: s.forks, branch: s.branch}
-}
-
-// bring makes the whole object anew where a property does not go by itself.
-func (w *walk) bring(t, s *spot, name string) bool {
-	around := *s
-	if !w.find(&around, append(slices.Clip(s.schemas), object{"required": []any{name}})) {
-		return false
-	}
-	value, present := around.value.(object)[name]
-	t.base, t.value = around.base, value
-	return present
-}
-
-func (w *walk) items(s *spot) {
-	indices := make(map[int]bool)
-	for _, part := range s.fresh {
-		list, _ := part["prefixItems"].([]any)
-		if tuple, ok := part["items"].([]any); ok {
-			list = tuple
-		}
-		for i := range min(len(list), maxListed) {
-			indices[i] = true
-		}
-		for _, keyword := range []string{"items", "additionalItems", "unevaluatedItems"} {
-			if _, ok := part[keyword].(object); ok {
-				indices[len(list)] = true
-			}
-		}
-	}
-	for _, i := range slices.Sorted(maps.Keys(indices)) {
-		around := s
-		if items, _ := s.value.([]any); i >= len(items) {
-			more := *s
-			if !w.find(&more, append(slices.Clip(s.schemas), object{"minItems": json.Number(strconv.Itoa(i + 1)), "type": "array"})) {
-				continue
-			}
-			around = &more
-		}
-		t := w.within(around, s.item(i), itemSchemas(s.full, i))
-		t.value = around.value.([]any)[i]
-		w.visit(t)
-	}
-}
-
-// put is a call with another value at a place, which it shares the rest with.
-func put(base any, place string, value any) any {
-	if place == "" {
-		return value
-	}
-	token, rest, more := strings.Cut(place[1:], "/")
-	if more {
-		rest = "/" + rest
-	}
-	switch around := base.(type) {
-	case object:
-		name := jsonvalue.TokenName(token)
-		return with(around, name, put(around[name], rest, value))
-	case []any:
-		i, err := strconv.Atoi(token)
-		if err != nil || i < 0 || i >= len(around) {
-			return base
-		}
-		items := slices.Clone(around)
-		items[i] = put(items[i], rest, value)
-		return items
-	}
-	return base
-}
-
-// with is an object with one more property, or another value of it.
-func with(value any, name string, member any) object {
-	members, _ := value.(object)
-	changed := maps.Clone(members)
-	if changed == nil {
-		changed = make(object)
-	}
-	changed[name] = member
-	return changed
-}
-
-func without(value any, name string) object {
-	members, _ := value.(object)
-	changed := maps.Clone(members)
-	delete(changed, name)
-	return changed
-}
+// wide is what a member or an item of a changed copy takes of the work.
+const wide = 8
 
 func (w *walk) add(s *spot, tests clause, aim Side, r rank, words string, value any) {
-	w.list = append(w.list, candidate{at: s, tests: tests, aim: aim, rank: r, words: words, value: value})
+	switch v := value.(type) {
+	case object:
+		w.left -= wide * len(v)
+	case []any:
+		w.left -= wide * len(v)
+	}
+	if w.left > 0 {
+		w.list = append(w.list, candidate{at: s, tests: tests, aim: aim, rank: r, words: words, value: value})
+	}
 }
 
 // addRaw adds a text that is not what the canonical form of any value is.

@@ -272,3 +272,64 @@ func TestOtherFormIsTheSameCall(t *testing.T) {
 		}
 	})
 }
+
+// A name that is nearly a tool's and is another tool's is no wrong name.
+func TestNearNamesAreOfNoTool(t *testing.T) {
+	const schema = `{"type":"object","additionalProperties":false}`
+	names := []string{"note", "notes", "Note", "NOTE", "not", "readNote", "read_note"}
+	var definitions []tool.Definition
+	for _, name := range names {
+		definitions = append(definitions, tool.Definition{Name: name, InputSchema: json.RawMessage(schema)})
+	}
+	set, err := generate.Cases(t.Context(), generate.Source{Contracts: generate.Definitions(definitions)}, generate.Options{Runtime: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range read(t, text(t, set)) {
+		if name := c.Candidate[0].Name; slices.Contains(names, name) {
+			t.Errorf("%s calls %s, which is there", c.ID, name)
+		}
+	}
+}
+
+// What lies beside a folder, above it or nowhere is forbidden, and what has an added
+// key is given to the server without it.
+func TestResourcesAndAddedKeys(t *testing.T) {
+	c := contract.Contract{
+		Definition: tool.Definition{Name: "write", InputSchema: json.RawMessage(
+			`{"type":"object","properties":{"path":{"type":"string"},"key":{"type":"string"}},"required":["path","key"],"additionalProperties":false}`)},
+		Foreign: true, Permission: "files:write", Effect: contract.Write, IdempotencyKey: "key",
+		Resources: []contract.Resource{{Argument: "path"}},
+	}
+	src := generate.Source{
+		Contracts: complete(t, []contract.Contract{c}),
+		Reach:     generate.Supervised,
+		Known:     []generate.Known{{Proposal: tool.Proposal{Name: "write", Arguments: json.RawMessage(`{"path":"${SANDBOX}/a","key":"one"}`)}, Effects: 1}},
+		Within:    map[string]map[string]string{"write": {"path": "${SANDBOX}"}},
+		Twice:     &generate.Twice{Raw: ticket.WideName, Governed: ticket.TypedName, Added: map[string]string{"write": "key"}},
+	}
+	set, err := generate.Cases(t.Context(), src, everything)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var forbidden []string
+	for _, c := range read(t, text(t, set)) {
+		for _, p := range c.Baseline {
+			if bytes.Contains(p.Arguments, []byte(`"key":"one"`)) {
+				t.Errorf("%s gives the server the key: %s", c.ID, p.Arguments)
+			}
+		}
+		if c.Expected.ErrorCode != nil && *c.Expected.ErrorCode == "resource_forbidden" {
+			var arguments struct{ Path string }
+			if err := json.Unmarshal(c.Candidate[0].Arguments, &arguments); err != nil {
+				t.Fatal(err)
+			}
+			forbidden = append(forbidden, arguments.Path)
+		}
+	}
+	for _, want := range []string{"${SANDBOX}-elsewhere/file", "${SANDBOX}/..", "${SANDBOX}/../elsewhere", "/elsewhere", "../elsewhere", "~/elsewhere"} {
+		if !slices.Contains(forbidden, want) {
+			t.Errorf("%s is not forbidden; there are %q", want, forbidden)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"agentlab/lab/jsonvalue"
 )
@@ -65,18 +66,15 @@ func write(b *strings.Builder, value any) {
 
 // escaped is a text in JSON whose first character is an escape.
 func escaped(text string) string {
-	for i, r := range text {
-		if i > 0 {
-			break
-		}
-		var b strings.Builder
-		b.WriteByte('"')
-		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
-		}
-		rest := jsonvalue.AppendString(nil, text[len(string(r)):])
-		b.Write(rest[1:])
-		return b.String()
+	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return `""`
 	}
-	return `""`
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, unit := range utf16.Encode([]rune{first}) {
+		fmt.Fprintf(&b, `\u%04x`, unit)
+	}
+	b.Write(jsonvalue.AppendString(nil, text[size:])[1:])
+	return b.String()
 }

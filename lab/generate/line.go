@@ -147,8 +147,3 @@ func (s *step) told(o tool.Outcome) *step {
 	s.Outcome = o
 	return s
 }
-
-func (s *step) effects(n int) *step {
-	s.SideEffects = &n
-	return s
-}

@@ -3,6 +3,7 @@ package generate
 import (
 	"encoding/json"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,16 +28,23 @@ func (s *subject) schema(most int) error {
 		s.plainCall()
 		most--
 	}
-	for i := range set.Probes {
-		if p := &set.Probes[i]; !bare || !p.Valid && !p.Ambiguous {
-			s.probe(p)
-		}
+	probes := set.Probes
+	if bare {
+		// Its words do not tell whether it took arguments for valid.
+		probes = spread(slices.DeleteFunc(probes, func(p boundary.Probe) bool { return p.Valid || p.Ambiguous }), most, s.o.Seed)
 	}
-	s.probed = s.probed[:min(len(s.probed), most)]
+	for i := range probes {
+		s.probe(&probes[i])
+	}
 	for _, c := range set.Coverage {
 		one := Covered{s.Name, c.Pointer, c.Keyword, c.Property, c.Inside, c.On, c.Outside}
 		if bare {
-			one.Inside, one.On = 0, 0 // of which there are no cases
+			one.Inside, one.On, one.Outside = 0, 0, 0
+			for _, p := range probes {
+				if p.Pointer == c.Pointer && p.Keyword == c.Keyword && p.Property == c.Property {
+					one.Outside++
+				}
+			}
 		}
 		s.coverage = append(s.coverage, one)
 	}
@@ -49,7 +57,11 @@ func (s *subject) probes(most int) (*boundary.ProbeSet, error) {
 	if s.good != nil {
 		o.Base = s.good.arguments
 	}
-	if most < unlimited {
+	switch {
+	case most >= unlimited/2:
+	case s.src.Reach == Bare:
+		o.Max = 2 * most // of which one half is valid
+	default:
 		o.Max = most
 	}
 	return boundary.Probes(s.Definition, o)

@@ -191,14 +191,14 @@ func (s *subject) take(ctx context.Context, most int) error {
 }
 
 // spread keeps so many of a list, evenly.
-func spread(list []Case, most int, seed uint64) []Case {
+func spread[T any](list []T, most int, seed uint64) []T {
 	if most <= 0 {
 		return nil
 	}
 	if len(list) <= most {
 		return list
 	}
-	kept := make([]Case, most)
+	kept := make([]T, most)
 	for i := range kept {
 		// Within each of as many parts of equal length, which one the seed says.
 		from, to := i*len(list)/most, (i+1)*len(list)/most

@@ -42,8 +42,9 @@ const DefaultTimeout = 10 * time.Second
 const grace = time.Second
 
 var (
-	// ErrNoMutant is the error of a selection that no mutant is of.
-	ErrNoMutant = errors.New("no mutant is selected")
+	// ErrNoMutant is the error of a pattern that no mutant is of, and of a surface of
+	// which there is none.
+	ErrNoMutant = errors.New("there is no such mutant")
 	// ErrNoCase is the error where no case passes on the surface itself.
 	ErrNoCase = errors.New("no case passes on the surface itself, so none can notice a mutant")
 )
@@ -69,12 +70,9 @@ func Run(ctx context.Context, plan Plan) (*Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen := all
-	if len(plan.Select) > 0 {
-		chosen = slices.DeleteFunc(slices.Clone(all), func(m mutant) bool { return !selected(plan.Select, m.ID) })
-	}
-	if len(chosen) == 0 {
-		return nil, ErrNoMutant
+	chosen, err := chosen(plan.Select, all)
+	if err != nil {
+		return nil, err
 	}
 	r := &runner{Plan: plan}
 	if r.Timeout <= 0 {

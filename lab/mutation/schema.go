@@ -100,8 +100,17 @@ func unknownAllowed(p part) (all []edit) {
 	return all
 }
 
+var exclusive = map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
+
 func dropped(p part, keyword string) edit {
-	return edit{p.at + "/" + jsonvalue.Token(keyword), p.at, func(held object) { delete(held, keyword) }}
+	return edit{p.at + "/" + jsonvalue.Token(keyword), p.at, func(held object) {
+		delete(held, keyword)
+		if flag, ok := exclusive[keyword]; ok {
+			if _, isFlag := held[flag].(bool); isFlag {
+				delete(held, flag) // in draft-04 it is of the bound, and nothing without
+			}
+		}
+	}}
 }
 
 func requiredDropped(p part) (all []edit) {
@@ -112,6 +121,10 @@ func requiredDropped(p part) (all []edit) {
 			continue
 		}
 		all = append(all, edit{p.at + "/required/" + jsonvalue.Token(word), p.at, func(held object) {
+			if len(names) == 1 {
+				delete(held, "required") // draft-04 has no empty list
+				return
+			}
 			held["required"] = slices.Delete(slices.Clone(names), i, i+1)
 		}})
 	}
@@ -120,7 +133,7 @@ func requiredDropped(p part) (all []edit) {
 
 func keywordDropped(p part) (all []edit) {
 	for _, keyword := range slices.Sorted(maps.Keys(p.held)) {
-		if slices.Contains(droppable, keyword) {
+		if slices.Contains(droppable, keyword) || keyword == "items" && p.held[keyword] == false {
 			all = append(all, dropped(p, keyword))
 		}
 	}

@@ -1,13 +1,28 @@
 package mutation
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
 
-// selected reports whether an id is of one of some patterns.
-func selected(patterns []string, id string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, id) })
+// chosen are the mutants of one of some patterns, each of which some mutant is of;
+// all of them where there is none.
+func chosen(patterns []string, all []mutant) ([]mutant, error) {
+	if len(patterns) == 0 && len(all) == 0 {
+		return nil, ErrNoMutant
+	}
+	if len(patterns) == 0 {
+		return all, nil
+	}
+	for _, p := range patterns {
+		if !slices.ContainsFunc(all, func(m mutant) bool { return matches(p, m.ID) }) {
+			return nil, fmt.Errorf("%w: %s", ErrNoMutant, p)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(m mutant) bool {
+		return !slices.ContainsFunc(patterns, func(p string) bool { return matches(p, m.ID) })
+	}), nil
 }
 
 // matches reports whether an id is of a pattern, in which * stands for anything.

@@ -125,11 +125,14 @@ var credentialWords = []string{
 	"credential", "authorization", "cookie", "sessionid",
 }
 
+// joined is a name without what stands between its parts.
+var joined = strings.NewReplacer("-", "", "_", "", ".", "", "/", "", " ", "")
+
 // NamesCredential reports whether a field of this name is taken to hold a
 // credential: whether it has one of a few words in it, in any case and with any
 // of - _ . / and space between its parts.
 func NamesCredential(name string) bool {
-	folded := strings.NewReplacer("-", "", "_", "", ".", "", "/", "", " ", "").Replace(strings.ToLower(name))
+	folded := joined.Replace(strings.ToLower(name))
 	for _, word := range credentialWords {
 		if strings.Contains(folded, word) {
 			return true

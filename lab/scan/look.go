@@ -25,7 +25,9 @@ type look struct {
 	session            tool.Observed // nil where another has to be opened
 	losses, unanswered int
 	fits               func(arguments object) bool // the tool's own schema
-	plainSaid          string                      // the error of the plain call
+	made               map[string]bool             // the arguments of all calls
+	errors             map[string]bool             // those that valid calls got
+	formats            int                         // calls with a value of a wrong format
 }
 
 // object is a decoded JSON object.
@@ -51,7 +53,7 @@ func (l *look) look(ctx context.Context) (err error) {
 		}
 	}()
 	l.schemas()
-	plain, err := boundary.Plain(l.d)
+	base, err := boundary.Plain(l.d)
 	if err != nil {
 		if invalid := (*schema.Error)(nil); !errors.As(err, &invalid) {
 			l.unlooked("anything: no call could be made of its inputSchema (%s)", tool.Cut(err.Error(), maxAnswer))
@@ -59,12 +61,12 @@ func (l *look) look(ctx context.Context) (err error) {
 		return nil
 	}
 	if known, ok := l.scan.Known[l.d.Name]; ok && l.takes(known.Arguments) {
-		l.tool.Case, plain = known.Case, known.Arguments
+		l.tool.Case, base = known.Case, known.Arguments
 	}
-	if err := l.valid(ctx, plain); err != nil {
+	if err := l.valid(ctx, base); err != nil {
 		return err
 	}
-	return l.invalid(ctx)
+	return l.probes(ctx, base)
 }
 
 // takes reports whether the tool's own schema takes arguments.
@@ -123,54 +125,8 @@ func (l *look) came(r *tool.Result) {
 		l.tool.Plain = Succeeded
 	default:
 		l.tool.Plain = Failed
-		l.plainSaid = said(r)
 	}
-}
-
-// invalid makes calls that the schema forbids, as many as there is room for.
-func (l *look) invalid(ctx context.Context) error {
-	calls, err := boundary.Refused(l.d)
-	if err != nil {
-		return nil // there was a plain call, and so there is none
-	}
-	room := min(l.scan.PerTool-l.tool.Calls, len(calls))
-	if room < len(calls) {
-		l.unlooked("%d more calls that its inputSchema forbids (--per-tool %d)", len(calls)-max(room, 0), l.scan.PerTool)
-	}
-	formats, unclear := 0, 0
-	defer func() {
-		l.report.of(InvalidAccepted, l.d.Name, l.tool.Invalid)
-		l.report.of(FormatIgnored, l.d.Name, formats)
-		if unclear > 0 {
-			l.unlooked("whether it refuses %d of the calls that its inputSchema forbids: they got the error of the plain call", unclear)
-		}
-	}()
-	for i := range room {
-		c := calls[i*len(calls)/room]
-		r, _, err := l.call(ctx, c.Arguments)
-		if err != nil {
-			return err
-		}
-		if r != nil && l.plainSaid != "" && said(r) == l.plainSaid {
-			unclear++
-			continue
-		}
-		code := InvalidAccepted
-		if c.Fault == "format" {
-			code = FormatIgnored
-			formats++
-		} else {
-			l.tool.Invalid++
-		}
-		if r == nil || !carriedOut(r) {
-			continue
-		}
-		if code == InvalidAccepted {
-			l.tool.Accepted++
-		}
-		l.find(code, c.Arguments, begins(r), "It carried out a call %s.", c.Wrong)
-	}
-	return nil
+	l.noteError(r)
 }
 
 // carriedOut reports whether a tool did what it was asked.
@@ -200,6 +156,7 @@ func (l *look) call(ctx context.Context, arguments json.RawMessage) (*tool.Resul
 	limited, cancel := context.WithTimeout(ctx, l.scan.CallTime)
 	defer cancel()
 	l.tool.Calls++
+	l.made[string(arguments)] = true
 	r := l.session.Call(limited, tool.Call{Proposal: tool.Proposal{Name: l.d.Name, Arguments: arguments}})
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
@@ -226,7 +183,7 @@ func (l *look) call(ctx context.Context, arguments json.RawMessage) (*tool.Resul
 func (l *look) judge(arguments json.RawMessage, r *tool.Result) {
 	if r.Reply != nil {
 		l.tool.Largest = max(l.tool.Largest, r.Reply.Bytes)
-		if r.Reply.Bytes > l.scan.MaxOutput {
+		if r.Reply.Bytes > l.scan.MaxOutput+echo(arguments) {
 			l.find(OutputTooLarge, arguments, begins(r), "An answer has %d bytes; the limit is %d.", r.Reply.Bytes, l.scan.MaxOutput)
 		}
 	}
@@ -250,6 +207,16 @@ func (l *look) judge(arguments json.RawMessage, r *tool.Result) {
 			l.find(ErrorNotActionable, arguments, begins(r), "Of an error: %s.", why)
 		}
 	}
+}
+
+// echo is how much of an answer a call has itself to answer for: who sends much gets
+// much back.
+func echo(arguments json.RawMessage) int {
+	const small, times = 1000, 5
+	if len(arguments) < small {
+		return 0
+	}
+	return times * len(arguments)
 }
 
 // changed holds a tool to the word that there is for it.

@@ -89,6 +89,7 @@ func (l *look) repeat(ctx context.Context, base object) error {
 	if err != nil || again == nil {
 		return err
 	}
+	l.noteError(again)
 	if len(second) > 0 {
 		switch {
 		case key != "":

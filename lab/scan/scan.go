@@ -152,7 +152,7 @@ func Run(ctx context.Context, surface tool.Foreign, settings Settings) (*Report,
 		if settings.Progress != nil {
 			settings.Progress(d.Name)
 		}
-		l := &look{scan: &settings, surface: surface, report: r, tool: &t, d: d, sure: settings.onlyReads(d)}
+		l := &look{scan: &settings, surface: surface, report: r, tool: &t, d: d, sure: settings.onlyReads(d), made: make(map[string]bool), errors: make(map[string]bool)}
 		err := l.look(limited)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

@@ -113,7 +113,7 @@ func strict(answer func(s *session) tool.Result) func(*session, string, json.Raw
 	}
 }
 
-var settings = scan.Settings{PerTool: 40, MaxOutput: 1000, CallTime: time.Minute, Time: time.Minute}
+var settings = scan.Settings{PerTool: 1000, MaxOutput: 1000, CallTime: time.Minute, Time: time.Minute}
 
 // found are the findings of a scan, in short.
 func found(t *testing.T, b *backend, s scan.Settings) (*scan.Report, []string) {
@@ -146,7 +146,7 @@ func invalidOutput(violations ...tool.Violation) tool.Result {
 }
 
 func TestFindings(t *testing.T) {
-	const plain = `{"q":"example"}`
+	const plain = `{"q":""}` // the smallest call that is valid
 	tests := []struct {
 		name   string
 		answer func(s *session) tool.Result
@@ -165,7 +165,7 @@ func TestFindings(t *testing.T) {
 		}, []string{"t connection_lost " + plain}},
 		{"a timeout of the session", func(*session) tool.Result {
 			return tool.Result{Error: tool.Refusal(tool.ToolTimeout, nil, "The server did not answer in time.")}
-		}, []string{"t no_answer " + plain}},
+		}, []string{`t no_answer {"q":"example"}`}},
 		{"an answer that is none", func(*session) tool.Result {
 			return tool.Result{Error: tool.Refusal(tool.ProtocolError, nil, "The answer is not the result of a tool: it has no content.")}
 		}, []string{"t answer_unreadable " + plain}},
@@ -215,12 +215,12 @@ func TestInvalidCalls(t *testing.T) {
 	if len(got) != 1 || !strings.HasPrefix(got[0], "t invalid_call_accepted ") || !strings.HasSuffix(got[0], " {}") || r.Tools[0].Accepted != r.Tools[0].Invalid || r.Tools[0].Invalid < 4 {
 		t.Errorf("%v, %+v", got, r.Tools[0])
 	}
-	if want := "It carried out a call without its required property q."; r.Findings[0].Says != want {
+	if want := "It carried out a call without the required property q."; r.Findings[0].Says != want {
 		t.Errorf("%q, want %q", r.Findings[0].Says, want)
 	}
 	b.do = func(*session, string, json.RawMessage) tool.Result { return fails("not for you") }
 	r, got = found(t, b, settings)
-	if len(got) != 0 || r.Tools[0].Invalid != 0 || r.Tools[0].Plain != scan.Failed || !slices.ContainsFunc(r.Tools[0].Unlooked, func(s string) bool { return strings.Contains(s, "the error of the plain call") }) {
+	if len(got) != 0 || r.Tools[0].Invalid != 0 || r.Tools[0].Plain != scan.Failed || !slices.ContainsFunc(r.Tools[0].Unlooked, func(s string) bool { return strings.Contains(s, "the error of a valid one") }) {
 		t.Errorf("%v, %+v", got, r.Tools[0])
 	}
 	// An output that breaks its schema came of a call that was carried out.
@@ -236,6 +236,55 @@ func TestInvalidCalls(t *testing.T) {
 		return fails("q has to be a text")
 	}
 	if r, got = found(t, b, settings); len(got) != 1 || !strings.HasPrefix(got[0], "t format_not_checked ") || r.Worst() != scan.Warning {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestUnclear: an error that a valid call gets too, at once or later, says nothing of
+// what is wrong with another.
+func TestUnclear(t *testing.T) {
+	b := &backend{tools: []tool.Definition{define("t", `{}`)}, do: func(s *session, _ string, arguments json.RawMessage) tool.Result {
+		switch {
+		case s.calls == 0:
+			return says("taken away")
+		case strings.HasPrefix(string(arguments), `{"q":"`):
+			return fails("there is nothing left to be taken away")
+		case string(arguments) == "{}":
+			return fails("q is required")
+		}
+		return fails("there is nothing left to be taken away")
+	}}
+	r, got := found(t, b, settings)
+	if len(got) != 0 || r.Tools[0].Plain != scan.Succeeded || r.Tools[0].Invalid != 1 || len(r.Tools[0].Unlooked) != 1 {
+		t.Errorf("%v, %+v", got, r.Tools[0])
+	}
+}
+
+// TestUnclearRepeat: so does the error of a repeat.
+func TestUnclearRepeat(t *testing.T) {
+	b := &backend{tools: []tool.Definition{define("t", `{"inputSchema":{"type":"object","properties":{"q":{"const":"x"}},"required":["q"],"additionalProperties":false},"annotations":{}}`)}, do: func(s *session, _ string, arguments json.RawMessage) tool.Result {
+		switch {
+		case s.calls == 0:
+			s.change("file")
+			return says("taken away")
+		case s.calls == 1 || string(arguments) == "{}":
+			return fails("there is nothing left")
+		}
+		return fails("q has to be x")
+	}}
+	s := settings
+	s.Writes = true
+	if r, got := found(t, b, s); len(got) != 0 || len(r.Tools[0].Unlooked) != 1 || !strings.Contains(r.Tools[0].Unlooked[0], "refuses 1 of") {
+		t.Errorf("%v, %+v", got, r.Tools[0])
+	}
+}
+
+// TestEcho: who sends much gets much back, and that is no finding.
+func TestEcho(t *testing.T) {
+	b := &backend{tools: []tool.Definition{define("t", `{}`)}, do: func(_ *session, _ string, arguments json.RawMessage) tool.Result {
+		return says(strings.Repeat(string(arguments), 2))
+	}}
+	if _, got := found(t, b, settings); len(got) != 1 || strings.Contains(got[0], "too_large") {
 		t.Errorf("%v", got)
 	}
 }
@@ -344,10 +393,11 @@ func TestRepeat(t *testing.T) {
 			}
 			// Nobody who did not allow writes has one repeated.
 			b = &backend{tools: b.tools, do: b.do}
-			s.Writes, s.Named, s.PerTool = false, []string{"t"}, 40
+			s.Writes, s.Named, s.PerTool = false, []string{"t"}, 1000
 			found(t, b, s)
-			if same := slices.Compact(slices.Clone(b.calls)); len(same) != len(b.calls) {
-				t.Errorf("called %v", b.calls)
+			slices.Sort(b.calls)
+			if once := slices.Compact(slices.Clone(b.calls)); len(once) != len(b.calls) {
+				t.Errorf("%d calls, of which %d differ", len(b.calls), len(once))
 			}
 		})
 	}
@@ -416,7 +466,7 @@ func TestForbiddenCursor(t *testing.T) {
 	} {
 		l := &lister{items: []string{"a"}}
 		b := &backend{do: l.do, tools: []tool.Definition{define("t", definition)}}
-		if r, _ := found(t, b, settings); strings.Contains(strings.Join(b.calls, "\n"), "lab-scan") || len(r.Tools[0].Unlooked) > 0 {
+		if r, _ := found(t, b, settings); strings.Contains(strings.Join(b.calls, "\n"), "lab-scan") || strings.Contains(strings.Join(r.Tools[0].Unlooked, ""), "pages") {
 			t.Errorf("%s: %v, %v", definition, b.calls, r.Tools[0].Unlooked)
 		}
 	}
@@ -432,6 +482,11 @@ func TestKnown(t *testing.T) {
 		r, _ := found(t, b, s)
 		if got := b.calls[0] == "t "+arguments; got != taken || (r.Tools[0].Case == "c") != taken {
 			t.Errorf("%s: called %v, %+v", arguments, b.calls, r.Tools[0])
+		}
+		// Other calls are it, changed in one place; those that are forbidden come first.
+		changed := slices.ContainsFunc(b.calls[1:], func(call string) bool { return strings.Contains(call, `"known"`) })
+		if changed != taken || slices.Index(b.calls, "t {}") > slices.Index(b.calls, `t {"q":""}`) {
+			t.Errorf("%s: called %.2000v", arguments, b.calls)
 		}
 	}
 }
@@ -536,12 +591,6 @@ func TestPatience(t *testing.T) {
 		s.PerTool = 3
 		if r, _ := found(t, b, s); len(b.calls) != 3 || !strings.Contains(strings.Join(r.Tools[0].Unlooked, ""), "--per-tool 3") {
 			t.Errorf("%v, %v", b.calls, r.Tools[0].Unlooked)
-		}
-		// They are spread over all that there are.
-		all := &backend{tools: b.tools, do: b.do}
-		found(t, all, settings)
-		if len(all.calls) < 6 || slices.Index(all.calls, b.calls[2]) < len(all.calls)/2 {
-			t.Errorf("%v, of %v", b.calls, all.calls)
 		}
 		// Walking pages takes no more either.
 		l := &lister{items: strings.Split("abcdefghij", "")}

@@ -24,7 +24,18 @@ type Subject interface {
 type Action struct {
 	Proposal tool.Proposal
 	Caller   tool.Caller
-	Approver tool.Caller // of grants, where the contract asks for them
+	// Approver confirms it where the contract asks for grants; the zero value stands
+	// for somebody who may by the contract.
+	Approver tool.Caller
+}
+
+// approver is somebody who may confirm calls by a contract.
+func approver(c *contract.Contract) tool.Caller {
+	a := tool.Caller{ID: "approver", Permissions: []string{}}
+	if c.Approver != nil && c.Approver.Permission != "" {
+		a.Permissions = append(a.Permissions, c.Approver.Permission)
+	}
+	return a
 }
 
 // of is the action that a call with these arguments is, and its canonical form.

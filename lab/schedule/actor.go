@@ -109,11 +109,12 @@ func (a *actor) wait(patience *time.Timer) bool {
 	return false
 }
 
-// longPatience is how long one schedule may take on the wall clock, which is more than
-// a thousand times what it does; lastPatience is what a call that blocks is given to end.
+// longPatience is how long one schedule may take on the wall clock, which is a
+// hundred times what it does; lastPatience is what a call that blocks is given to
+// end.
 const (
-	longPatience = 20 * time.Second
-	lastPatience = 5 * time.Second
+	longPatience = 3 * time.Second
+	lastPatience = time.Second
 )
 
 // kill ends the call where it stands, as the death of its process does.

@@ -55,6 +55,7 @@ type action struct {
 // judge holds what is seen of a schedule against the invariants.
 type judge struct {
 	of          *contract.Contract
+	instant     func() time.Time
 	effectsSeen int
 	effects     map[receipt.Key][]effect
 	used        map[string]int             // effects, by the grant
@@ -64,8 +65,8 @@ type judge struct {
 	breaches    []breach
 }
 
-func newJudge(of *contract.Contract) judge {
-	return judge{of: of, effects: make(map[receipt.Key][]effect), used: make(map[string]int), answered: make(map[action]json.RawMessage)}
+func newJudge(of *contract.Contract, clock func() time.Time) judge {
+	return judge{of: of, instant: clock, effects: make(map[receipt.Key][]effect), used: make(map[string]int), answered: make(map[action]json.RawMessage)}
 }
 
 func (j *judge) breach(invariant, format string, args ...any) {
@@ -82,7 +83,7 @@ func (j *judge) look(a *actor, effects int) {
 
 func (j *judge) changed(a *actor) {
 	a.effects++
-	if earlier := j.lasting(a.key, a.started); len(earlier) > 0 {
+	if earlier := j.lasting(a.key, j.time(a)); len(earlier) > 0 {
 		j.breach(oneEffect, "call %d has another effect for key %q of %s", a.number, a.key.Value, a.key.Caller)
 	} else if len(j.effects[a.key]) > 0 {
 		j.expired++
@@ -118,6 +119,15 @@ func (j *judge) granted(a *actor) {
 	case j.used[g.ID] > 1:
 		j.breach(approvedBy, "call %d has effect number %d of %s", a.number, j.used[g.ID], g.ID)
 	}
+}
+
+// time is when a call finds a receipt expired. A call that started before may find
+// that one which started after has found it so, and has done away with it.
+func (j *judge) time(a *actor) time.Time {
+	if now := j.instant(); now.After(a.started) {
+		return now
+	}
+	return a.started
 }
 
 // lasting are the effects of a key whose receipts have not expired.
@@ -164,7 +174,7 @@ func (j *judge) told(a *actor, all []*actor) {
 		switch {
 		case a.effects > 0:
 			j.breach(toldTruly, "call %d has an effect, and is told %s, not applied", a.number, r.Error.Code)
-		case asked(r, "idempotency") && j.did(this, a.started):
+		case asked(r, "idempotency") && j.did(this, j.time(a)):
 			j.breach(toldTruly, "the action of call %d has an effect, and the call is told %s, not applied", a.number, r.Error.Code)
 		}
 	}

@@ -57,7 +57,7 @@ func playOne(ctx context.Context, s *stage, v *variation, choose func([]choice) 
 	p = &play{stage: s, variation: v, event: v.hazard.event != noEvent, grants: make(map[int]tool.Grant),
 		patience: time.NewTimer(longPatience)}
 	defer p.patience.Stop()
-	p.judge = newJudge(&s.contract)
+	p.judge = newJudge(&s.contract, s.clock.Now)
 	defer func() {
 		for _, a := range p.actors {
 			a.kill()
@@ -83,7 +83,7 @@ func playOne(ctx context.Context, s *stage, v *variation, choose func([]choice) 
 	if err := p.act(choose); err != nil {
 		return p, err
 	}
-	if !p.stuck {
+	if !p.stuck && p.calls > 1 {
 		p.audit()
 	}
 	return p, nil

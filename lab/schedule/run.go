@@ -31,7 +31,7 @@ type Options struct {
 
 const (
 	// DefaultSchedules is how many schedules of a variation are played at the most.
-	DefaultSchedules = 2000
+	DefaultSchedules = 1000
 	// MostCalls is how many calls can be made together.
 	MostCalls = 9
 	// exhaustive is the largest number of calls whose orders are all tried.
@@ -176,7 +176,11 @@ func plan(ctx context.Context, subject Subject, actions []Action, o *Options) (a
 			left = append(left, LeftOut{c.Name, "no call of it is known to work"})
 			continue
 		}
-		arguments, err := argumentsOf(ctx, subject, c, actions[i])
+		action := actions[i]
+		if action.Approver.ID == "" {
+			action.Approver = approver(&c)
+		}
+		arguments, err := argumentsOf(ctx, subject, c, action)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -188,7 +192,7 @@ func plan(ctx context.Context, subject Subject, actions []Action, o *Options) (a
 						pattern.Name == "other-arguments" && arguments[1] == "" {
 						continue
 					}
-					all = append(all, prepared{c, variation{pattern, hazard, calls, actions[i], arguments}})
+					all = append(all, prepared{c, variation{pattern, hazard, calls, action, arguments}})
 				}
 			}
 		}
@@ -255,11 +259,17 @@ func explore(ctx context.Context, subject Subject, v prepared, o *Options) (Vari
 		}
 		found.Schedules++
 		found.add(p)
+		if p.stuck {
+			return errStuck
+		}
 		return nil
 	}
 	if v.calls <= exhaustive {
 		for w := (&walk{independent: v.independent}); !found.Complete && found.Schedules < o.Schedules; {
-			if err := one(w.choose); err != nil && !errors.Is(err, errAsleep) {
+			switch err := one(w.choose); {
+			case errors.Is(err, errStuck):
+				return found, nil
+			case err != nil && !errors.Is(err, errAsleep):
 				return found, err
 			}
 			found.Complete = !w.next()
@@ -272,12 +282,19 @@ func explore(ctx context.Context, subject Subject, v prepared, o *Options) (Vari
 	h.Write([]byte(v.name()))
 	source := rand.New(rand.NewPCG(o.Seed, h.Sum64()))
 	for ; found.Random < o.Schedules; found.Random++ {
-		if err := one(func(c []choice) (int, error) { return source.IntN(len(c)), nil }); err != nil {
+		switch err := one(func(c []choice) (int, error) { return source.IntN(len(c)), nil }); {
+		case errors.Is(err, errStuck):
+			return found, nil
+		case err != nil:
 			return found, err
 		}
 	}
 	return found, nil
 }
+
+// errStuck ends a variation at the first call that does not end: each such schedule
+// takes long, and one says it all.
+var errStuck = errors.New("a call does not end")
 
 // add takes in what a schedule came to.
 func (v *Variation) add(p *play) {
@@ -322,11 +339,11 @@ func Replay(ctx context.Context, subject Subject, actions []Action, o Options, s
 	name, rest, ok := strings.Cut(schedule, ":")
 	words := strings.Fields(name)
 	if !ok || len(words) != 4 {
-		return nil, fmt.Errorf("a schedule is written TOOL PATTERN HAZARD CALLS: STEP, STEP, …")
+		return nil, &ScheduleError{"a schedule is written TOOL PATTERN HAZARD CALLS: STEP, STEP, …"}
 	}
 	calls, err := strconv.Atoi(words[3])
-	if err != nil {
-		return nil, fmt.Errorf("%q is no number of calls", words[3])
+	if err != nil || calls < 2 || calls > MostCalls {
+		return nil, &ScheduleError{fmt.Sprintf("%q is no number of calls", words[3])}
 	}
 	o.Calls = []int{calls}
 	o.Only = func(pattern, hazard string) bool { return pattern == words[1] && hazard == words[2] }
@@ -336,7 +353,7 @@ func Replay(ctx context.Context, subject Subject, actions []Action, o Options, s
 	}
 	i := slices.IndexFunc(variations, func(v prepared) bool { return v.contract.Name == words[0] })
 	if i < 0 {
-		return nil, fmt.Errorf("%s has no tool %q that is tried", subject.Name(), words[0])
+		return nil, &ScheduleError{fmt.Sprintf("%s has no tool %q that is tried", subject.Name(), words[0])}
 	}
 	v := variations[i]
 	s, err := newStage(subject, v.contract)
@@ -356,7 +373,7 @@ func Replay(ctx context.Context, subject Subject, actions []Action, o Options, s
 		}
 		i := slices.IndexFunc(choices, func(c choice) bool { return c.String() == wanted[at] })
 		if i < 0 {
-			return 0, &StepError{at + 1, wanted[at], choices}
+			return 0, notPossible(at+1, wanted[at], choices)
 		}
 		at++
 		return i, nil
@@ -369,17 +386,15 @@ func Replay(ctx context.Context, subject Subject, actions []Action, o Options, s
 	return &Report{Surface: subject.Name(), Variations: []Variation{found}, LeftOut: left}, nil
 }
 
-// StepError is a step of a schedule that is not possible where it stands.
-type StepError struct {
-	Place   int // from 1
-	Step    string
-	instead []choice
-}
+// ScheduleError says why a schedule that was written down cannot be played.
+type ScheduleError struct{ reason string }
 
-func (e *StepError) Error() string {
+func (e *ScheduleError) Error() string { return e.reason }
+
+func notPossible(place int, step string, instead []choice) error {
 	var all []string
-	for _, c := range e.instead {
+	for _, c := range instead {
 		all = append(all, c.String())
 	}
-	return fmt.Sprintf("step %d of the schedule, %q, is not possible there; what is: %s", e.Place, e.Step, strings.Join(all, ", "))
+	return &ScheduleError{fmt.Sprintf("step %d of the schedule, %q, is not possible there; what is: %s", place, step, strings.Join(all, ", "))}
 }

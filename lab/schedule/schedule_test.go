@@ -38,17 +38,23 @@ func TestShipped(t *testing.T) {
 		subject schedule.Subject
 		o       schedule.Options
 	}{
-		{"typed-registry-v2", ticket.Typed{}, schedule.Options{}},
-		{"typed-registry-v3", new(ticket.Production), schedule.Options{}},
-		{"typed-registry-v3 on a file", onFile(t), schedule.Options{Durable: true, Schedules: 20}},
+		{"typed-registry-v2", ticket.Typed{}, schedule.Options{Schedules: 300}},
+		{"typed-registry-v3", new(ticket.Production), schedule.Options{Schedules: 300, Workers: 2}},
+		{"typed-registry-v3, three calls and five", new(ticket.Production), schedule.Options{Calls: []int{3, 5}, Schedules: 30, Seed: 5}},
+		{"typed-registry-v3 on a file", onFile(t), schedule.Options{Durable: true, Schedules: 4}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			report, err := schedule.Run(t.Context(), test.subject, followup, test.o)
 			if err != nil {
 				t.Fatal(err)
 			}
+			if len(report.Variations) < 40 || len(report.LeftOut) > 0 {
+				t.Errorf("%d variations, and left out %v", len(report.Variations), report.LeftOut)
+			}
 			for _, v := range report.Variations {
-				t.Log(v.Pattern, v.Hazard, v.Calls, v.Schedules, v.Random, v.Complete, v.Expired)
+				if v.Hazard == "clock-receipt" && v.Expired == 0 {
+					t.Errorf("%s: no receipt expires", v.Pattern)
+				}
 				for _, broken := range v.Violations {
 					t.Errorf("%s (%d schedules): %s\n%s\n%s", broken.Invariant, broken.Schedules, broken.Says, broken.Schedule, broken.Case)
 				}

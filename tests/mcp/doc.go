@@ -11,5 +11,11 @@
 // A case that fails on governed is a fault that no contract can keep out, such as an
 // answer that does not tell what the server did; it stays to be seen.
 //
+// generated.jsonl holds cases that lab generate makes of the bare catalog of the raw
+// server, and generated.txt those that it fails, with what it did: mostly it drops an
+// argument that its own schema forbids, and does the work. To write the cases anew:
+// lab generate -f FOLDER/lab.yaml --surface raw --only schema --max 40 --force --out
+// FOLDER/generated.jsonl.
+//
 // Without Node the suites are only held to their expectations; no server runs.
 package mcp
