@@ -34,6 +34,7 @@ var rooms = []struct {
 	{"lab/stream", "lab/tool lab/jsonvalue lab/dataset lab/eval", "the results of an eval, written down and read again"},
 	{"lab/report", "lab/tool lab/jsonvalue lab/dataset lab/eval lab/stream", "rendering judges nothing; every report can be made of the stream alone"},
 	{"lab/report/junit", "lab/tool lab/eval lab/report", "a format over the finished stream; why a run failed is said in lab/report"},
+	{"lab/report/sarif", "lab/tool lab/eval lab/report", "a format over the finished stream; why a run failed is said in lab/report"},
 	{"lab/report/reporttest", "lab/tool lab/dataset lab/eval lab/stream", "tests of the formats are given streams and hostile texts"},
 	{"lab/yamlfile", "lab/jsonvalue lab/spelling", "it knows how files are written down and no format; what is wanted as JSON is JSON; a key that is unknown may be a misspelt one"},
 	{"lab/suite", "lab/jsonvalue lab/yamlfile", "it says what is to be done and does nothing; arguments are JSON"},
