@@ -130,3 +130,13 @@ func TestSummariesAreCutBetweenPieces(t *testing.T) {
 		}
 	}
 }
+
+func TestEscapes(t *testing.T) {
+	const text = "a%0A\r\n::b,c"
+	if got, want := data(text), "a%250A%0D%0A::b,c"; got != want {
+		t.Errorf("data is %s, want %s", got, want)
+	}
+	if got, want := property(text), "a%250A%0D%0A%3A%3Ab%2Cc"; got != want {
+		t.Errorf("a property is %s, want %s", got, want)
+	}
+}
