@@ -1,6 +1,7 @@
 package boundary_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +33,9 @@ func TestLabels(t *testing.T) {
 				}
 				if p.Place() != tt.place || p.Side != tt.side {
 					t.Errorf("%s %s, want %s %s", p.Place(), p.Side, tt.place, tt.side)
+				}
+				if p.Keyword != "" && !slices.ContainsFunc(set.Coverage, func(c boundary.Covered) bool { return c.Pointer == p.Pointer && c.Keyword == p.Keyword }) {
+					t.Errorf("%s is not among the keywords %+v", p.Place(), set.Coverage)
 				}
 				return
 			}

@@ -319,6 +319,9 @@ func TestResourcesAndAddedKeys(t *testing.T) {
 				t.Errorf("%s gives the server the key: %s", c.ID, p.Arguments)
 			}
 		}
+		if c.Expected.Accepted != nil && c.Expected.SideEffectCount != nil && c.Expected.Steps == nil {
+			t.Errorf("%s says what a write comes to that nothing holds back", c.ID)
+		}
 		if c.Expected.ErrorCode != nil && *c.Expected.ErrorCode == "resource_forbidden" {
 			var arguments struct{ Path string }
 			if err := json.Unmarshal(c.Candidate[0].Arguments, &arguments); err != nil {
@@ -330,6 +333,39 @@ func TestResourcesAndAddedKeys(t *testing.T) {
 	for _, want := range []string{"${SANDBOX}-elsewhere/file", "${SANDBOX}/..", "${SANDBOX}/../elsewhere", "/elsewhere", "../elsewhere", "~/elsewhere"} {
 		if !slices.Contains(forbidden, want) {
 			t.Errorf("%s is not forbidden; there are %q", want, forbidden)
+		}
+	}
+}
+
+func TestOtherForm(t *testing.T) {
+	for document, want := range map[string]string{
+		`{"a":1,"b":"xy","c":[true,-2]}`: `{"c":[true,-2.0],"b":"\u0078y","a":1.0}`,
+		`{"a":"😀!"}`:                     `{"a":"\ud83d\ude00!"}`,
+		`{"a":1.5}`:                      ``,
+		`{"a":"é"}`:                      `{"a":"\u00e9"}`,
+	} {
+		if got := string(generate.Rewritten(json.RawMessage(document))); got != want {
+			t.Errorf("%s is %s, want %s", document, got, want)
+		}
+	}
+}
+
+// A call that the schema forbids cannot be known to succeed: the case is of another
+// contract.
+func TestKnownCallsAreHeldToTheSchema(t *testing.T) {
+	c := contract.Contract{Definition: tool.Definition{Name: "read", InputSchema: json.RawMessage(`{"type":"object","additionalProperties":false}`)}, Foreign: true, Permission: "p"}
+	for arguments, known := range map[string]bool{`{"n":1}`: false, `{}`: true} {
+		set, err := generate.Cases(t.Context(), generate.Source{
+			Contracts: complete(t, []contract.Contract{c}),
+			Reach:     generate.Ordered,
+			Known:     []generate.Known{{Proposal: tool.Proposal{Name: "read", Arguments: json.RawMessage(arguments)}}},
+		}, everything)
+		if err != nil {
+			t.Fatal(err)
+		}
+		succeeds := slices.ContainsFunc(set.Cases, func(c generate.Case) bool { return c.Clause == "read lookup name inside" })
+		if left := len(set.Left) > 0; succeeds != known || left == known {
+			t.Errorf("%s: a success is expected: %t; left out: %v", arguments, succeeds, set.Left)
 		}
 	}
 }

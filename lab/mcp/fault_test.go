@@ -57,6 +57,12 @@ var overStdio = []expected{
 	{"list-hang", seen{List: "the server did not answer tools/list within 1s", Tools: -1}},
 	{"list-error", seen{Tools: -1}},
 	{"lie", seen{}},
+	{"page-repeats", seen{}}, // what its pages hold is not looked at here
+	{"page-misses", seen{}},
+	{"page-endless", seen{}},
+	{"limit-ignored", seen{}},
+	{"forget-keys", seen{}},
+	{"error-text:out of order@1", seen{First: "tool_failed/unknown/unknown: out of order"}},
 	{"describe:Does another thing now.", seen{}},
 	{`input-schema:{"type":"object"}`, seen{}},
 	{"slow-write", seen{Tools: 21}},

@@ -15,8 +15,9 @@ var everyControl = []Operator{
 		Name:      "removed",
 		Does:      "The control CONTROL is not asked.",
 		Unchecked: "Nobody checks that CONTROL is asked at all.",
+		Needs:     "a control that can refuse something on the surface",
 		spots: func(v *view) (all []spot) {
-			for _, name := range v.controls {
+			for _, name := range v.acting() {
 				all = append(all, spot{control: name, weaker: behind(func(b *registry.Backend) {
 					b.Controls = slices.DeleteFunc(slices.Clone(b.Controls), func(c registry.Control) bool { return c.Name == name })
 				})})
@@ -28,9 +29,13 @@ var everyControl = []Operator{
 		Name:      "swapped",
 		Does:      "The control CONTROL is asked after PLACE, and not before it.",
 		Unchecked: "Nobody checks which of CONTROL and PLACE refuses a call that both would refuse.",
-		Needs:     "two controls",
+		Needs:     "two controls in a row that can refuse something on the surface",
 		spots: func(v *view) (all []spot) {
+			acting := v.acting()
 			for i := range len(v.controls) - 1 {
+				if !slices.Contains(acting, v.controls[i]) || !slices.Contains(acting, v.controls[i+1]) {
+					continue
+				}
 				all = append(all, spot{control: v.controls[i], place: v.controls[i+1], weaker: behind(func(b *registry.Backend) {
 					b.Controls = slices.Clone(b.Controls)
 					b.Controls[i], b.Controls[i+1] = b.Controls[i+1], b.Controls[i]
@@ -138,6 +143,15 @@ var refusals = []refusal{
 	{"handler", tool.ToolTimeout, true, func(v *view) bool { return !v.simulated }},
 	{"output", tool.InvalidToolOutput, true, arising(func(c *contract.Contract) bool { return c.OutputSchema != nil })},
 	{"output", tool.OutputTooLarge, true, arising(sized)},
+}
+
+// acting are the controls that can refuse something. One that no contract asks for
+// lets every call of the surface pass, in any order.
+func (v *view) acting() []string {
+	refusals := v.refusals()
+	return slices.DeleteFunc(slices.Clone(v.controls), func(name string) bool {
+		return !slices.ContainsFunc(refusals, func(r refusal) bool { return r.control == name })
+	})
 }
 
 // refusals are those that can arise on the surface.

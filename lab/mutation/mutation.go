@@ -17,17 +17,11 @@
 package mutation
 
 import (
-	"agentlab/lab/contract"
 	"agentlab/lab/registry"
-	"agentlab/lab/tool"
 )
 
 // Subject is a surface behind a registry whose parts can be exchanged.
-type Subject interface {
-	tool.Surface
-	Contracts() []contract.Contract
-	Vary(registry.Variant) (tool.Surface, error)
-}
+type Subject = registry.Varied
 
 // Mutant is one weakened registry.
 type Mutant struct {

@@ -19,6 +19,15 @@ type Variant struct {
 	Budget func(tool.Budget) tool.Budget
 }
 
+// Varied is a surface behind a registry that can be had as a variant of itself.
+type Varied interface {
+	tool.Surface
+	// Contracts are those that stand before it.
+	Contracts() []contract.Contract
+	// Vary makes the variant. The error is that of [Compile].
+	Vary(Variant) (tool.Surface, error)
+}
+
 // Compiled compiles the contracts of a variant.
 func (v Variant) Compiled(own []contract.Contract) (*Catalog, error) {
 	if v.Contracts != nil {

@@ -27,16 +27,7 @@ func appendFailureRow(dst []byte, run *eval.Run) []byte {
 	dst = append(dst, " | "...)
 	dst = appendCode(dst, run.Case.ID, true)
 	dst = append(dst, " | "...)
-	listed := 0
-	for i := range run.Grades {
-		if run.Grades[i].Passed {
-			continue
-		}
-		if listed++; listed > 1 {
-			dst = append(dst, ", "...)
-		}
-		dst = append(dst, run.Grades[i].Name...)
-	}
+	dst = append(dst, strings.Join(FailedGraders(run), ", ")...)
 	dst = append(dst, " | "...)
 	if run.Blind {
 		dst = append(dst, "n/a"...)
@@ -63,6 +54,12 @@ func appendFailureDetail(dst []byte, run *eval.Run, proposals []dataset.Proposal
 	dst = append(dst, "\n\n"...)
 	dst = appendInline(dst, run.Case.Intent)
 	dst = append(dst, "\n\n"...)
+	return appendReasons(dst, run, proposals)
+}
+
+// appendReasons says what failed in a run, what was proposed in it and where it
+// stopped: a list, and a line under it.
+func appendReasons(dst []byte, run *eval.Run, proposals []dataset.Proposal) []byte {
 	for i := range run.Grades {
 		g := &run.Grades[i]
 		if g.Passed {
@@ -94,7 +91,7 @@ func appendFailureDetail(dst []byte, run *eval.Run, proposals []dataset.Proposal
 		dst = appendChanges(dst, &run.Steps[i])
 	}
 	dst = append(dst, "\nWhat had to come of it: "...)
-	if run.Observed() && !(run.Governed() && dueToControl(&run.Case.Expected)) {
+	if toldOutside(run) {
 		dst = appendDueOutside(dst, &run.Case.Expected)
 	} else {
 		dst = appendDue(dst, &run.Case.Expected)
@@ -221,6 +218,11 @@ func replayed(e *dataset.Expectation) bool {
 		return *e.Steps[n-1].Replayed
 	}
 	return e.Replayed != nil && *e.Replayed
+}
+
+// toldOutside reports whether nothing is known of the control that had to answer.
+func toldOutside(run *eval.Run) bool {
+	return run.Observed() && !(run.Governed() && dueToControl(&run.Case.Expected))
 }
 
 // dueToControl reports whether it is known which of the lab's controls answers a

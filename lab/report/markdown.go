@@ -62,7 +62,6 @@ func ComparisonMarkdown(w io.Writer, c *eval.Comparison) error {
 		out.WriteByte('\n')
 	}
 	code := func(s string) string { return string(appendCode(nil, s, false)) }
-	cell := func(s string) string { return string(appendCode(nil, s, true)) }
 
 	if c.Baseline != nil {
 		line("# ", code(c.Baseline.Strategy), " against ", code(c.Candidate.Strategy))
@@ -92,25 +91,8 @@ func ComparisonMarkdown(w io.Writer, c *eval.Comparison) error {
 		}
 	}
 	line()
-	head, rule := "| metric |", "| --- |"
-	for _, s := range c.Summaries() {
-		head, rule = head+" "+cell(s.Strategy)+" |", rule+" ---: |"
-	}
-	line(head)
-	line(rule)
-	for _, m := range metricsOf(c) {
-		row := "| " + m.name + " |"
-		for _, s := range c.Summaries() {
-			row += " " + m.of(s) + " |"
-		}
+	for _, row := range MetricRows(c) {
 		line(row)
-	}
-	for _, row := range operationRows(c) {
-		name := row.name
-		if row.control != "" {
-			name += cell(row.control)
-		}
-		line("| ", name, " | ", strings.Join(row.values, " | "), " |")
 	}
 	line()
 	if c.Baseline != nil {
@@ -171,6 +153,32 @@ func catalogCost(c *eval.Comparison) string {
 		cost += ", " + strconv.FormatFloat(float64(after)/float64(before), 'f', 1, 64) + " times the size"
 	}
 	return cost + ". Bytes of UTF-8 stand in for tokens, which differ from model to model."
+}
+
+// MetricRows are the lines of the table of metrics in Markdown: two of its head,
+// and then one a metric.
+func MetricRows(c *eval.Comparison) []string {
+	cell := func(s string) string { return string(appendCode(nil, s, true)) }
+	head, rule := "| metric |", "| --- |"
+	for _, s := range c.Summaries() {
+		head, rule = head+" "+cell(s.Strategy)+" |", rule+" ---: |"
+	}
+	rows := []string{head, rule}
+	for _, m := range metricsOf(c) {
+		row := "| " + m.name + " |"
+		for _, s := range c.Summaries() {
+			row += " " + m.of(s) + " |"
+		}
+		rows = append(rows, row)
+	}
+	for _, row := range operationRows(c) {
+		name := row.name
+		if row.control != "" {
+			name += cell(row.control)
+		}
+		rows = append(rows, "| "+name+" | "+strings.Join(row.values, " | ")+" |")
+	}
+	return rows
 }
 
 func idsMarkdown(line func(...string), title string, ids *eval.IDs) {

@@ -46,13 +46,7 @@ func verdict(run *eval.Run) string {
 		return "pass"
 	case run.Observed():
 		// No control refused, so what failed is all that there is to tell.
-		var failed []string
-		for _, g := range run.Grades {
-			if !g.Passed {
-				failed = append(failed, g.Name)
-			}
-		}
-		return "FAIL: " + tool.Cut(strings.Join(failed, ", "), maxFailed)
+		return "FAIL: " + tool.Cut(strings.Join(FailedGraders(run), ", "), maxFailed)
 	}
 	return "FAIL"
 }

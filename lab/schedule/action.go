@@ -14,11 +14,7 @@ import (
 
 // Subject is a surface behind a registry whose parts can be exchanged. Its
 // sessions must go by a [registry.Simulated] clock.
-type Subject interface {
-	tool.Surface
-	Contracts() []contract.Contract
-	Vary(registry.Variant) (tool.Surface, error)
-}
+type Subject = registry.Varied
 
 // Action is a call of a tool that works on a fresh backend, and who confirms it.
 type Action struct {

@@ -113,7 +113,7 @@ func (a *actor) wait(patience *time.Timer) bool {
 // hundred times what it does; lastPatience is what a call that blocks is given to
 // end.
 const (
-	longPatience = 3 * time.Second
+	longPatience = 5 * time.Second
 	lastPatience = time.Second
 )
 

@@ -209,7 +209,7 @@ func TestBroken(t *testing.T) {
 		{"what is used up is known in memory only", broken{onFile(t), plain, nil}, true, "approved", "crash"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			o := schedule.Options{Durable: test.durable, Schedules: 300, Only: func(pattern, hazard string) bool {
+			o := schedule.Options{Durable: test.durable, Schedules: 60, Only: func(pattern, hazard string) bool {
 				return (test.hazard == "" || hazard == test.hazard) && (test.invariant != "ends" || pattern == "same")
 			}}
 			report, err := schedule.Run(t.Context(), test.broken, followup, o)

@@ -38,10 +38,10 @@ func TestShipped(t *testing.T) {
 		subject schedule.Subject
 		o       schedule.Options
 	}{
-		{"typed-registry-v2", ticket.Typed{}, schedule.Options{Schedules: 300}},
-		{"typed-registry-v3", new(ticket.Production), schedule.Options{Schedules: 300, Workers: 2}},
-		{"typed-registry-v3, three calls and five", new(ticket.Production), schedule.Options{Calls: []int{3, 5}, Schedules: 30, Seed: 5}},
-		{"typed-registry-v3 on a file", onFile(t), schedule.Options{Durable: true, Schedules: 4}},
+		{"typed-registry-v2", ticket.Typed{}, schedule.Options{Schedules: 50}},
+		{"typed-registry-v3", new(ticket.Production), schedule.Options{Schedules: 50, Workers: 2}},
+		{"typed-registry-v3, three calls and five", new(ticket.Production), schedule.Options{Calls: []int{3, 5}, Schedules: 8, Seed: 5}},
+		{"typed-registry-v3 on a file", onFile(t), schedule.Options{Durable: true, Schedules: 2}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			report, err := schedule.Run(t.Context(), test.subject, followup, test.o)

@@ -29,7 +29,6 @@ type stage struct {
 	clock    *registry.Simulated
 	registry *registry.Registry
 	wall     bool
-	crash    bool // the next registry is that of another process
 }
 
 func newStage(subject Subject, of contract.Contract) (*stage, error) {

@@ -11,13 +11,6 @@ import (
 	"agentlab/lab/tool"
 )
 
-// varied are the surfaces whose parts can be exchanged.
-type varied interface {
-	tool.Surface
-	Contracts() []contract.Contract
-	Vary(registry.Variant) (tool.Surface, error)
-}
-
 // A variant differs in what it says and in nothing else, and leaves the surface
 // that it was made of as it is.
 func TestVary(t *testing.T) {
@@ -25,7 +18,7 @@ func TestVary(t *testing.T) {
 		Proposal: tool.Proposal{Name: "list_tickets", Arguments: json.RawMessage(`{"limit":9,"cursor":"x"}`)},
 		Caller:   tool.Caller{ID: "a", Permissions: []string{"ticket:read"}},
 	}
-	for _, surface := range []varied{ticket.Typed{}, new(ticket.Production)} {
+	for _, surface := range []registry.Varied{ticket.Typed{}, new(ticket.Production)} {
 		answer := func(s tool.Surface) tool.Code {
 			session, err := s.Open(t.Context())
 			if err != nil {

@@ -336,7 +336,15 @@ func TestWriters(t *testing.T) {
 	}
 	c := start(t, append(faultArgs([]string{"slow-write", "failing-write", "failing-text", "lost-update:300"}), folder)...)
 	c.send(tool("slow_write", `{"key":"slow","text":"b","ms":60000}`), tool("failing_write", `{"key":"failed","text":"b"}`))
-	if line := c.next(); !strings.Contains(line, "ENOSPC") || read("failed") != "b" || read("slow") != "b" {
+	line := c.next()
+	// Both are at work at once; the other has no answer yet, by which it could be
+	// known that it has written.
+	for begun := time.Now(); time.Since(begun) < 10*time.Second; time.Sleep(time.Millisecond) {
+		if text, _ := os.ReadFile(filepath.Join(folder, "slow.txt")); string(text) == "b" {
+			break
+		}
+	}
+	if !strings.Contains(line, "ENOSPC") || read("failed") != "b" || read("slow") != "b" {
 		t.Errorf("%s; %q, %q", line, read("failed"), read("slow"))
 	}
 	c.send(tool("failing_text", `{"key":"text","text":"b"}`))

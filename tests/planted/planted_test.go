@@ -183,8 +183,9 @@ func build(t *testing.T, root string, replaced map[string][]byte) string {
 		t.Fatal(err)
 	}
 	lab := filepath.Join(dir, "lab.exe") // which only one system asks for
-	// Nothing here runs long enough for a profile or symbols to be worth their time.
-	command := exec.CommandContext(t.Context(), "go", "build", "-pgo=off", "-ldflags=-s -w", "-overlay", list, "-o", lab, "./cmd/lab")
+	// Nothing here runs long enough for a profile, symbols or fast code to be worth
+	// their time.
+	command := exec.CommandContext(t.Context(), "go", "build", "-pgo=off", "-gcflags=agentlab/...=-N -l", "-ldflags=-s -w", "-overlay", list, "-o", lab, "./cmd/lab")
 	command.Dir = root
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if said, err := command.CombinedOutput(); err != nil {
