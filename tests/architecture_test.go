@@ -47,7 +47,7 @@ var rooms = []struct {
 	{"lab/schedule", "lab/tool lab/jsonvalue lab/contract lab/receipt lab/registry", "its subject is the registry and its contracts, one step of a call at a time; it stands before the store of receipts"},
 	{"datasets", "", "it only embeds"},
 	{"lab/sandbox", "lab/tool lab/jsonvalue lab/mcp lab/pin lab/probe lab/process lab/suite", "a server, a folder and probes make a surface as a suite says; what is listed later is compared with what was first"},
-	{"cmd/lab", "datasets lab/tool lab/dataset lab/eval lab/stream lab/report lab/contract lab/registry lab/ticket lab/suite lab/yamlfile lab/sandbox lab/overlay lab/governed lab/pin lab/boundary lab/process lab/mutation lab/generate lab/scan lab/shrink lab/spelling lab/schedule", "evidence and runtime meet here"},
+	{"cmd/lab", "datasets lab/tool lab/dataset lab/eval lab/stream lab/report lab/report/junit lab/report/sarif lab/report/github lab/contract lab/registry lab/ticket lab/suite lab/yamlfile lab/sandbox lab/overlay lab/governed lab/pin lab/boundary lab/process lab/mutation lab/generate lab/scan lab/shrink lab/spelling lab/schedule", "evidence and runtime meet here"},
 	{"lab/generate", "lab/tool lab/jsonvalue lab/schema lab/contract lab/registry lab/dataset lab/boundary", "cases follow from contracts and from calls that cases know to succeed; a variant of a surface shows what an answer was before it was cut down"},
 	{"lab/shrink", "lab/jsonvalue lab/dataset", "a smaller case is a case, as the dataset says; who fails it comes in"},
 	{"lab/scan", "lab/tool lab/jsonvalue lab/schema lab/boundary", "calls are made of definitions, on sessions that come in; what is found is data"},

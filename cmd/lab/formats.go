@@ -14,6 +14,8 @@ import (
 
 	"agentlab/lab/eval"
 	"agentlab/lab/report"
+	"agentlab/lab/report/junit"
+	"agentlab/lab/report/sarif"
 	"agentlab/lab/stream"
 )
 
@@ -23,8 +25,12 @@ type reportFormat struct {
 	name  string
 	file  string // what it is called in a directory
 	atEnd func(io.Writer, *eval.Comparison, []report.Row) error
-	sink  func(io.Writer, *eval.Comparison) (report.Sink, error)
+	sink  func(io.Writer, *eval.Comparison, locating) (report.Sink, error)
 }
+
+// locating says where a file of the dataset is found, from the root of the
+// repository, or the empty text.
+type locating func(file string) string
 
 // reportFormats are what --report and --format know.
 var reportFormats = []reportFormat{
@@ -35,25 +41,47 @@ var reportFormats = []reportFormat{
 	{name: "markdown", file: report.MarkdownFile, atEnd: func(w io.Writer, c *eval.Comparison, _ []report.Row) error {
 		return report.ComparisonMarkdown(w, c)
 	}},
-	{name: "failures", file: report.FailuresFile, sink: report.NewFailures},
-	{name: "jsonl", file: report.RunsFile, sink: func(w io.Writer, c *eval.Comparison) (report.Sink, error) {
+	{name: "failures", file: report.FailuresFile, sink: func(w io.Writer, c *eval.Comparison, _ locating) (report.Sink, error) {
+		return report.NewFailures(w, c)
+	}},
+	{name: "jsonl", file: report.RunsFile, sink: func(w io.Writer, c *eval.Comparison, _ locating) (report.Sink, error) {
 		return report.NewRuns(w, c), nil
 	}},
+	{name: "junit", file: "junit.xml", sink: func(w io.Writer, c *eval.Comparison, _ locating) (report.Sink, error) {
+		return junit.New(w, c), nil
+	}},
+	{name: "sarif", file: "tool-failures.sarif", sink: func(w io.Writer, c *eval.Comparison, locate locating) (report.Sink, error) {
+		return sarif.New(w, c, sarif.Options{Locate: locate}), nil
+	}},
+	{name: "github", file: standardOutput, sink: newGitHub},
 }
 
-func (f *reportFormat) open(w io.Writer, c *eval.Comparison) (report.Sink, error) {
+func (f *reportFormat) open(w io.Writer, c *eval.Comparison, locate locating) (report.Sink, error) {
 	if f.atEnd != nil {
 		return report.AtEnd(w, c, f.atEnd), nil
 	}
-	return f.sink(w, c)
+	return f.sink(w, c, locate)
 }
 
-// show writes a report to stdout, of what is still in memory where that is enough.
-func (f *reportFormat) show(stdout io.Writer, c *eval.Comparison, rows []report.Row, runs io.ReadCloser) error {
-	if f.atEnd != nil {
+// show writes reports to stdout: of what is still in memory, where one is asked for
+// and that is enough for it.
+func show(stdout io.Writer, c *eval.Comparison, rows []report.Row, all []wantedReport, runs io.ReadCloser, locate locating) error {
+	if f := all[0].reportFormat; len(all) == 1 && f.atEnd != nil {
 		return f.atEnd(stdout, c, rows)
 	}
-	return writeReports(func() (io.ReadCloser, error) { return runs, nil }, c, []wantedReport{{f, standardOutput}}, stdout)
+	return writeReports(func() (io.ReadCloser, error) { return runs, nil }, c, all, stdout, locate)
+}
+
+// apart parts the reports that go to files from those that go to stdout.
+func apart(all []wantedReport) (inFiles, shown []wantedReport) {
+	for _, w := range all {
+		if w.path == standardOutput {
+			shown = append(shown, w)
+		} else {
+			inFiles = append(inFiles, w)
+		}
+	}
+	return inFiles, shown
 }
 
 func formatNames() []string {
@@ -92,6 +120,8 @@ func wantedReports(values []string, dir string) ([]wantedReport, error) {
 			return nil, err
 		}
 		switch {
+		case !named && format.file == standardOutput:
+			path = standardOutput
 		case !named:
 			path = filepath.Join(dir, format.file)
 		case path == "":
@@ -116,7 +146,7 @@ func reportsFlag(cmd *cobra.Command, values *[]string, usage string) {
 
 // writeReports makes reports of a finished stream, all of them in one pass over it.
 // Each file is put in place when it is whole.
-func writeReports(open func() (io.ReadCloser, error), c *eval.Comparison, all []wantedReport, stdout io.Writer) (err error) {
+func writeReports(open func() (io.ReadCloser, error), c *eval.Comparison, all []wantedReport, stdout io.Writer, locate locating) (err error) {
 	if len(all) == 0 {
 		return nil
 	}
@@ -146,7 +176,7 @@ func writeReports(open func() (io.ReadCloser, error), c *eval.Comparison, all []
 			files = append(files, file)
 			out = file.buffered
 		}
-		sink, err := w.open(out, c)
+		sink, err := w.open(out, c, locate)
 		if err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ type remake struct {
 	reports []string
 	format  string
 	out     string
+	cases   []string
 	quiet   bool
 }
 
@@ -52,6 +53,7 @@ FILE is ` + standard + ` where it is left out, and - for standard input.`,
 	flags.StringVar(&o.out, "out", filepath.Join("reports", "local"), "where a --report without a FILE goes, a `DIR`")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but errors")
 	reportsFlag(cmd, &o.reports, "write a report, `FORMAT[=FILE]`; repeatable")
+	flags.StringArrayVar(&o.cases, "cases", nil, "where a `FILE` of the dataset is, which sarif and github point into; repeatable (default: by its name, here or in datasets)")
 	if err := cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag is defined above
 	}
@@ -76,7 +78,7 @@ func (o *remake) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return unreadableStream(name, err)
 	}
-	if err := writeReports(open, comparison, append(reports, wantedReport{toStdout, standardOutput}), cmd.OutOrStdout()); err != nil {
+	if err := writeReports(open, comparison, append(reports, wantedReport{toStdout, standardOutput}), cmd.OutOrStdout(), locate(o.cases)); err != nil {
 		return couldNotRun(err)
 	}
 	switch {

@@ -138,7 +138,9 @@ func (o *toolEval) run(cmd *cobra.Command) (err error) {
 		return couldNotRun(err)
 	}
 	defer runs.Close()
-	if err := writeReports(set.OpenRuns, comparison, reports, stdout); err != nil {
+	// What goes to stdout comes last: a pipe that nobody reads ends the process.
+	inFiles, shown := apart(reports)
+	if err := writeReports(set.OpenRuns, comparison, inFiles, stdout, locate(plan.Cases.Paths())); err != nil {
 		return couldNotRun(err)
 	}
 	if err := set.Publish(comparison); err != nil {
@@ -152,7 +154,7 @@ func (o *toolEval) run(cmd *cobra.Command) (err error) {
 		// Now, for a pipe that nobody reads ends the process at its first write.
 		os.RemoveAll(dir)
 	}
-	if err := toStdout.show(stdout, comparison, set.Rows(), runs); err != nil {
+	if err := show(stdout, comparison, set.Rows(), append(shown, wantedReport{toStdout, standardOutput}), runs, locate(plan.Cases.Paths())); err != nil {
 		return couldNotRun(err)
 	}
 	if !o.quiet {

@@ -81,6 +81,15 @@ func (r *Reader) Name() string {
 	return strings.Join(names, " + ")
 }
 
+// Paths are where the user finds the sources.
+func (r *Reader) Paths() []string {
+	paths := make([]string, len(r.sources))
+	for i, s := range r.sources {
+		paths[i] = s.Path
+	}
+	return paths
+}
+
 // SHA256 returns the digest of all bytes read so far, in hex: of all sources
 // one after the other, once Next has returned io.EOF.
 func (r *Reader) SHA256() string { return hex.EncodeToString(r.digest.Sum(nil)) }
