@@ -130,7 +130,8 @@ func kept(cmd *cobra.Command, name string) (open func() (io.ReadCloser, error), 
 		return nil, nil, couldNotRun(err)
 	}
 	closeStored = func() { os.Remove(kept.Name()) }
-	if _, err := io.Copy(kept, from); err != nil || kept.Close() != nil {
+	_, err = io.Copy(kept, from)
+	if err = errors.Join(err, kept.Close()); err != nil {
 		closeStored()
 		return nil, nil, couldNotRun(err)
 	}

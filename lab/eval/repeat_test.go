@@ -111,6 +111,7 @@ var variations = []struct {
 	{"output", fullResult, func(r *tool.Result) { r.Output = json.RawMessage(`{"a":2}`) }, false},
 	{"another empty output", func() tool.Result { return tool.Result{Output: json.RawMessage(`{}`)} }, func(r *tool.Result) { r.Output = json.RawMessage(`[]`) }, false},
 	{"null for nothing", func() tool.Result { return tool.Result{Output: json.RawMessage(`""`)} }, func(r *tool.Result) { r.Output = json.RawMessage(`null`) }, false},
+	{"spelling", func() tool.Result { return tool.Result{Output: json.RawMessage(`"\u00e9"`)} }, func(r *tool.Result) { r.Output = json.RawMessage(`"é"`) }, false},
 	{"failure", fullResult, func(r *tool.Result) { *r = fullError() }, false},
 	{"code", fullError, func(r *tool.Result) { r.Error.Code = "x" }, false},
 	{"category", fullError, func(r *tool.Result) { r.Error.Category = tool.Internal }, false},
@@ -306,20 +307,47 @@ func TestRepeatOfStagedCases(t *testing.T) {
 	if run := repeated(t, new(diary), unshown, unshown.Candidate, 3); !run.Passed || len(run.Unshown) != 1 {
 		t.Errorf("%+v", run)
 	}
+	for _, other := range []*shows{{state: `{"calls":2}`}, {receipts: `[1]`}} {
+		plain := stagedCase(t, by+`"proposals":[{"name":"x","arguments":{}}]`, `"ok":true,"side_effect_count":1`)
+		run := repeated(t, inTurn(&shows{}, other), plain, plain.Candidate, 2)
+		if g := repetition(&run); g == nil || !strings.HasPrefix(string(g.Actual), `{"time":2,"results":[],"at_the_end":{"state":`) || !strings.Contains(string(g.Actual), other.state+other.receipts) {
+			t.Errorf("%+v: %+v", other, g)
+		}
+	}
 	if run := repeated(t, inTurn(new(diary), &shows{}), unshown, unshown.Candidate, 2); run.Passed || !strings.Contains(string(repetition(&run).Expected), `"at_the_end":{"unshown":[{"approval":0,"error":{"code":"tool_not_found",`) {
 		t.Errorf("%+v", run)
 	}
 }
 
-// shows is a diary that shows any call.
-type shows struct{ diary }
+// shows is a diary that shows any call, and whose state and receipts may be others.
+type shows struct {
+	diary
+	state, receipts string
+}
 
 func (s *shows) Open(ctx context.Context) (tool.Session, error) {
 	opened, err := s.diary.Open(ctx)
-	return showing{opened.(*diarySession)}, err
+	return showing{opened.(*diarySession), s}, err
 }
 
-type showing struct{ *diarySession }
+type showing struct {
+	*diarySession
+	of *shows
+}
+
+func (s showing) State() json.RawMessage {
+	if s.of.state == "" {
+		return s.diarySession.State()
+	}
+	return json.RawMessage(s.of.state)
+}
+
+func (s showing) Receipts() json.RawMessage {
+	if s.of.receipts == "" {
+		return s.diarySession.Receipts()
+	}
+	return json.RawMessage(s.of.receipts)
+}
 
 func (showing) Pending(context.Context, tool.Call) (tool.Pending, *tool.Error) {
 	return tool.Pending{}, nil

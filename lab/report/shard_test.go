@@ -166,6 +166,7 @@ func TestMergeRefuses(t *testing.T) {
 		return s.written(t, &eval.Shard{Index: index, Of: of})[report.RunsFile]
 	}
 	one, two := shard(tools, 1, 2), shard(tools, 2, 2)
+	names := []string{shard(all[4], 1, 2), shard(all[4], 2, 2)}
 	edited := *tools
 	edited.sources = []dataset.Source{sourceOf("tools.jsonl", append(slices.Clone(datasets.ToolCases), '\n'))}
 	repeated := *tools
@@ -195,6 +196,7 @@ func TestMergeRefuses(t *testing.T) {
 		{"no shard", []string{one, tools.written(t, nil)[report.RunsFile]}, "file-2 is no shard, but of all cases"},
 		{"another number", []string{one, shard(tools, 2, 3)}, "file-1 and file-2 have not the same number of shards"},
 		{"another dataset", []string{one, shard(few, 2, 2)}, "file-1 and file-2 have not the same dataset"},
+		{"other files of one name", []string{names[0], strings.Replace(names[1], `"files":["x.jsonl","x.jsonl","y.jsonl"]`, `"files":["x.jsonl + x.jsonl","y.jsonl"]`, 1)}, "file-1 and file-2 have not the same dataset"},
 		{"other bytes of it", []string{one, shard(&edited, 2, 2)}, "the dataset of file-1 has SHA-256 "},
 		{"another selection", []string{one, shard(selected, 2, 2)}, "have not the same selection of cases"},
 		{"other repetitions", []string{one, shard(&repeated, 2, 2)}, "have not the same number of repetitions"},
