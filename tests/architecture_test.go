@@ -32,7 +32,7 @@ var rooms = []struct {
 	{"lab/proposal", "lab/tool lab/jsonvalue", "reading what a model put out needs no runtime"},
 	{"lab/eval", "lab/tool lab/jsonvalue lab/proposal lab/dataset", "surfaces come in through interfaces; a case may hold a model's output"},
 	{"lab/stream", "lab/tool lab/jsonvalue lab/dataset lab/eval", "the results of an eval, written down and read again"},
-	{"lab/report", "lab/tool lab/jsonvalue lab/dataset lab/eval lab/stream lab/mutation lab/scan lab/schedule", "rendering judges nothing; a kill matrix is rendered too, and what came of schedules"},
+	{"lab/report", "lab/tool lab/jsonvalue lab/dataset lab/eval lab/stream lab/mutation lab/scan lab/schedule", "rendering judges nothing; every report can be made of the stream alone; a kill matrix is rendered too, and what came of schedules"},
 	{"lab/report/github", "lab/tool lab/eval lab/report", "two formats over the finished stream; why a run failed is said in lab/report"},
 	{"lab/report/junit", "lab/tool lab/eval lab/report", "a format over the finished stream; why a run failed is said in lab/report"},
 	{"lab/report/sarif", "lab/tool lab/eval lab/report", "a format over the finished stream; why a run failed is said in lab/report"},

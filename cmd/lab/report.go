@@ -28,24 +28,26 @@ func newReport() *cobra.Command {
 	var o remake
 	standard := filepath.Join("reports", "local", report.RunsFile)
 	cmd := &cobra.Command{
-		Use:   "report [FILE]",
+		Use:   "report [FILE...]",
 		Short: "Make reports of a stored stream of runs, without running anything",
 		Long: `Make reports of the stream of runs that lab tool-eval wrote, without running
 anything. They are the same bytes as those that were written then, and so is the
 exit code: 1 where the gate failed, 3 where some run could not run.
 
-FILE is ` + standard + ` where it is left out, and - for standard input.`,
+FILE is ` + standard + ` where it is left out, and - for standard input.
+Several files are the streams of all shards of one run, and the reports are those
+of the whole; "lab report merge" writes the whole stream itself.`,
 		Example: `  lab report
   lab report runs.jsonl --report html=report.html --report junit=junit.xml
   lab report runs.jsonl --format markdown
+  lab report shards/*/tool-runs.jsonl --report junit=junit.xml
   ssh ci cat tool-runs.jsonl | lab report - --format failures`,
-		Args: cobra.MaximumNArgs(1),
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name := standard
-			if len(args) > 0 {
-				name = args[0]
+			if len(args) == 0 {
+				args = []string{standard}
 			}
-			return o.run(cmd, name)
+			return o.run(cmd, args)
 		},
 	}
 	flags := cmd.Flags()
@@ -57,10 +59,11 @@ FILE is ` + standard + ` where it is left out, and - for standard input.`,
 	if err := cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag is defined above
 	}
+	cmd.AddCommand(newMerge())
 	return cmd
 }
 
-func (o *remake) run(cmd *cobra.Command, name string) error {
+func (o *remake) run(cmd *cobra.Command, names []string) error {
 	toStdout, err := formatNamed("format", o.format)
 	if err != nil {
 		return err
@@ -69,15 +72,18 @@ func (o *remake) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	open, closeStored, err := stored(cmd, name)
+	var open func() (io.ReadCloser, error)
+	var closeStored func()
+	var comparison *eval.Comparison
+	if len(names) > 1 {
+		open, closeStored, comparison, err = mergedStream(cmd, names)
+	} else {
+		open, closeStored, comparison, err = stored(cmd, names[0])
+	}
 	if err != nil {
 		return err
 	}
 	defer closeStored()
-	comparison, err := summed(open)
-	if err != nil {
-		return unreadableStream(name, err)
-	}
 	if err := writeReports(open, comparison, append(reports, wantedReport{toStdout, standardOutput}), cmd.OutOrStdout(), locate(o.cases)); err != nil {
 		return couldNotRun(err)
 	}
@@ -90,9 +96,21 @@ func (o *remake) run(cmd *cobra.Command, name string) error {
 	return nil
 }
 
-// stored opens a stream that can be read more than once: what comes by a pipe is
+// stored opens a stream that can be read more than once, and says what it comes to.
+func stored(cmd *cobra.Command, name string) (open func() (io.ReadCloser, error), closeStored func(), comparison *eval.Comparison, err error) {
+	if open, closeStored, err = kept(cmd, name); err != nil {
+		return nil, nil, nil, err
+	}
+	if comparison, err = summed(open); err != nil {
+		closeStored()
+		return nil, nil, nil, unreadableStream(name, err)
+	}
+	return open, closeStored, comparison, nil
+}
+
+// kept opens a stream that can be read more than once: what comes by a pipe is
 // kept in a temporary file until closeStored.
-func stored(cmd *cobra.Command, name string) (open func() (io.ReadCloser, error), closeStored func(), err error) {
+func kept(cmd *cobra.Command, name string) (open func() (io.ReadCloser, error), closeStored func(), err error) {
 	if name != standardOutput {
 		info, err := os.Stat(name)
 		if err != nil {
@@ -114,7 +132,8 @@ func stored(cmd *cobra.Command, name string) (open func() (io.ReadCloser, error)
 		return nil, nil, couldNotRun(err)
 	}
 	closeStored = func() { os.Remove(kept.Name()) }
-	if _, err := io.Copy(kept, from); err != nil || kept.Close() != nil {
+	_, err = io.Copy(kept, from)
+	if err = errors.Join(err, kept.Close()); err != nil {
 		closeStored()
 		return nil, nil, couldNotRun(err)
 	}

@@ -27,6 +27,8 @@ type toolEval struct {
 	format   string
 	reports  []string
 	store    string
+	shard    string
+	repeat   int
 }
 
 func newToolEval() *cobra.Command {
@@ -42,6 +44,12 @@ passes and 1 where it fails.
 The surfaces are MCP servers, as a suite file or flags name them ("lab help
 suite"), or the two that are built in.
 
+With --shard 2/5 every case file is read and checked, and the cases are replayed of
+whose id the 64-bit FNV-1a hash, modulo 5, is 1: each job of a CI matrix has a part.
+
+With --repeat each time is a session of its own, on a fresh backend where each case
+has one. What is counted is of the first time.
+
 No model is called: the result says what the runtime does with given proposals,
 and nothing about how well a model proposes.`,
 		Example: `  lab tool-eval                                   the shipped cases; reports go to reports/local
@@ -49,6 +57,8 @@ and nothing about how well a model proposes.`,
   lab tool-eval --candidate-mcp 'node server.js' --cases mine.jsonl
   lab tool-eval --cases mine.jsonl --out /tmp/r   your cases, and reports elsewhere
   lab tool-eval --case 'invalid-*' --case read-ticket
+  lab tool-eval --shard 2/5 --out shards/2        a fifth of the cases; lab report merge joins the shards
+  lab tool-eval --repeat 5                        fail cases that do not come to the same every time
   lab tool-eval --format json | jq .gate_passed
   lab tool-eval --check reports                   fail where the committed reports are stale`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -76,9 +86,14 @@ and nothing about how well a model proposes.`,
 	reportsFlag(cmd, &o.reports, "write another report, `FORMAT[=FILE]`, beside those in --out; repeatable")
 	flags.StringVar(&o.store, "store", storeMemory, "where "+ticket.ProductionName+" keeps tickets and receipts, a `STORE`: memory, or sqlite:FILE, which each case empties first")
 	flags.IntVar(&o.workers, "workers", 0, "replay `N` cases at once (default: one a core)")
+	flags.StringVar(&o.shard, "shard", "", "replay only the cases that fall to this part, `INDEX/OF` such as 2/5; lab report merge joins the parts")
+	flags.IntVar(&o.repeat, "repeat", 1, "replay each case `N` times on each surface, which takes N times as long, and fail those that do not come to the same every time")
 	cmd.MarkFlagsMutuallyExclusive("check", "out")
+	cmd.MarkFlagsMutuallyExclusive("check", "shard")
 	completions(cmd, map[string]cobra.CompletionFunc{
 		"baseline": completeSurfaces,
+		"shard":    cobra.NoFileCompletions,
+		"repeat":   cobra.NoFileCompletions,
 		"format":   cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoFileComp),
 		"out":      cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 		"check":    cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
@@ -101,6 +116,13 @@ func (o *toolEval) run(cmd *cobra.Command) (err error) {
 			return usageError(fmt.Errorf("--check %s: there is no such directory", o.check))
 		}
 	}
+	shard, err := o.part(cmd)
+	if err != nil {
+		return err
+	}
+	if o.repeat < 1 || o.repeat > maxRepeat {
+		return usageError(fmt.Errorf("--repeat %d is not from 1 to %d", o.repeat, maxRepeat))
+	}
 	selected := newSelection("case", o.patterns)
 	plan, servers, closePlan, err := o.prepare(cmd, selected)
 	if err != nil {
@@ -119,7 +141,7 @@ func (o *toolEval) run(cmd *cobra.Command) (err error) {
 		return couldNotRun(err)
 	}
 	defer set.Discard()
-	plan.Started = set.Start
+	plan.Started, plan.Shard, plan.Repeat = set.Start, shard, o.repeat
 	comparison, err := eval.Replay(ctx, plan, set.NewPage, (*report.Page).Add, set.Deliver)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -179,6 +201,21 @@ func (o *toolEval) run(cmd *cobra.Command) (err error) {
 		return errGateFailed
 	}
 	return nil
+}
+
+// maxRepeat is more often than anybody waits for.
+const maxRepeat = 1000
+
+// part is the shard that is asked for; nil for all cases.
+func (o *toolEval) part(cmd *cobra.Command) (*eval.Shard, error) {
+	if !cmd.Flag("shard").Changed {
+		return nil, nil
+	}
+	shard, err := eval.ParseShard(o.shard)
+	if err != nil {
+		return nil, usageError(fmt.Errorf("--shard %w", err))
+	}
+	return &shard, nil
 }
 
 // withLeftovers is the error of a command that could not tidy up after itself:

@@ -74,11 +74,16 @@ func (r *Reader) Replay(baseline, candidate string) {
 
 // Name joins the names of the sources.
 func (r *Reader) Name() string {
+	return strings.Join(r.Files(), " + ")
+}
+
+// Files are the names of the sources.
+func (r *Reader) Files() []string {
 	names := make([]string, len(r.sources))
 	for i, s := range r.sources {
 		names[i] = s.Name
 	}
-	return strings.Join(names, " + ")
+	return names
 }
 
 // Paths are where the user finds the sources.
@@ -274,6 +279,9 @@ type Line struct {
 
 // Name is that of the source which the lines of the batch are of.
 func (b Batch) Name() string { return b.name }
+
+// Source is the index of that source among those of the reader.
+func (b Batch) Source() int { return b.source }
 
 // Decoded is a batch that was read: its cases, and its faults in the order of
 // their lines. A line with a fault gives no case.

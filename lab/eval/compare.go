@@ -115,6 +115,10 @@ type Dataset struct {
 	Todo   int    // that were not, as a person has still to decide something
 	// Selection is what restricted the cases; nil where all were replayed.
 	Selection []string
+	// Files are the names of the sources, where there are several; else nil.
+	Files []string
+	// Shard is the part of the selected cases that was replayed; nil for all.
+	Shard *Shard
 }
 
 // Check is one named condition of the gate.
@@ -136,6 +140,8 @@ type Comparison struct {
 	// for CouldNotRun and Dataset to say.
 	NotRun []NotRun
 	Todo   []Todo
+	// Repeat is how often each case was replayed on each surface; 0 stands for once.
+	Repeat int
 
 	operations operations
 }

@@ -36,10 +36,10 @@ func TestOperations(t *testing.T) {
 	base := func(steps ...Step) *Run { return &Run{Case: new(dataset.Case), Steps: steps} }
 	step := func(r tool.Result) Step { return Step{Result: r} }
 	pairs := []*Pair{
-		{&dataset.Case{}, base(step(answered(3)), step(refusedBy(tool.ToolFailed))), run(step(refusedBy(tool.ToolTimeout, "a", "b", "c"))), "", 0},
-		{&dataset.Case{Stage: new(dataset.Stage)}, base(Step{Result: refusedBy(tool.MalformedProposal), Malformed: true}),
-			run(Step{Result: replay, Attempts: []Attempt{{Result: refusedBy(tool.BudgetExhausted, "a")}, {Result: refusedBy(tool.InvalidArguments, "a", "b")}, {Result: replay}}},
-				step(refusedBy(tool.OutcomeUnknown, "a", "b", "c")), step(answered(4))), "", 0},
+		{Case: &dataset.Case{}, Baseline: base(step(answered(3)), step(refusedBy(tool.ToolFailed))), Candidate: run(step(refusedBy(tool.ToolTimeout, "a", "b", "c")))},
+		{Case: &dataset.Case{Stage: new(dataset.Stage)}, Baseline: base(Step{Result: refusedBy(tool.MalformedProposal), Malformed: true}),
+			Candidate: run(Step{Result: replay, Attempts: []Attempt{{Result: refusedBy(tool.BudgetExhausted, "a")}, {Result: refusedBy(tool.InvalidArguments, "a", "b")}, {Result: replay}}},
+				step(refusedBy(tool.OutcomeUnknown, "a", "b", "c")), step(answered(4)))},
 	}
 	want := Comparison{
 		Baseline: &Summary{Operations: &Operations{Calls: 2, Successes: 1, Malformed: 1, OutputBytes: map[int]int{3: 1}}},

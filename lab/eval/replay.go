@@ -25,7 +25,12 @@ type Plan struct {
 	// was asked for.
 	Select    func(id string) bool
 	Selection []string
-	Workers   int // that replay at once; 0 stands for one a core
+	// Shard, where set, is the part of them that is replayed. The others are read and
+	// checked all the same.
+	Shard *Shard
+	// Repeat is how often each case is replayed on each surface; 0 and 1 are once.
+	Repeat  int
+	Workers int // that replay at once; 0 stands for one a core
 	// Started, where set, is told before the first case what is compared.
 	Started func(*Comparison) error
 	// Progress, where set, is told now and then how many cases are done.
@@ -37,7 +42,8 @@ type Pair struct {
 	Case      *dataset.Case
 	Baseline  *Run // nil where the candidate is replayed alone
 	Candidate Run
-	File      string // the name of the source that the case stands in
+	Source    int    // the index of the source that the case stands in
+	File      string // the name of it
 	Line      int    // of it, counted from 1
 }
 
@@ -121,6 +127,9 @@ func Replay[Page any](ctx context.Context, plan Plan, newPage func() Page, rende
 	if err := ledger.Close(); err != nil {
 		return nil, err
 	}
+	if err := anyCase(r.ready, r.todo); err != nil {
+		return nil, err
+	}
 	if err := comparison.Finish(plan.Cases.SHA256()); err != nil {
 		return nil, err
 	}
@@ -128,7 +137,13 @@ func Replay[Page any](ctx context.Context, plan Plan, newPage func() Page, rende
 }
 
 func newComparison(plan Plan) (*Comparison, error) {
-	c := &Comparison{Dataset: Dataset{Name: plan.Cases.Name(), Selection: plan.Selection}}
+	c := &Comparison{Dataset: Dataset{Name: plan.Cases.Name(), Selection: plan.Selection, Shard: plan.Shard}}
+	if files := plan.Cases.Files(); len(files) > 1 {
+		c.Dataset.Files = files
+	}
+	if plan.Repeat > 1 {
+		c.Repeat = plan.Repeat
+	}
 	compared := ""
 	if plan.Baseline != nil {
 		compared = plan.Baseline.Name()
@@ -174,6 +189,8 @@ type replay[Page any] struct {
 	render func(Page, *Pair)
 	pages  chan Page
 	faulty atomic.Bool // the dataset has a fault: nothing more is run
+
+	ready, todo int // selected cases, in whatever shard
 }
 
 // job is a batch of cases on its way from the reader to the collector.
@@ -184,6 +201,8 @@ type job[Page any] struct {
 	decoded dataset.Decoded
 	tally   tally
 	err     error
+	// elsewhere are the cases that are selected and fall to other shards.
+	elsewhere struct{ ready, todo int }
 }
 
 func (r *replay[Page]) read(ctx context.Context, todo, inOrder chan<- *job[Page]) error {
@@ -225,12 +244,20 @@ func (r *replay[Page]) work(ctx context.Context, j *job[Page]) {
 		if r.plan.Select != nil && !r.plan.Select(line.Case.ID) {
 			continue
 		}
+		if shard := r.plan.Shard; shard != nil && !shard.Has(line.Case.ID) {
+			if line.Case.Todo == "" {
+				j.elsewhere.ready++
+			} else {
+				j.elsewhere.todo++
+			}
+			continue
+		}
 		pair, err := r.play(ctx, line.Case)
 		if err != nil {
 			j.err = err
 			return
 		}
-		pair.File, pair.Line = j.batch.Name(), line.Number
+		pair.Source, pair.File, pair.Line = j.batch.Source(), j.batch.Name(), line.Number
 		j.tally.count(pair)
 		r.render(j.page, pair)
 	}
@@ -246,13 +273,13 @@ func (r *replay[Page]) play(ctx context.Context, c *dataset.Case) (*Pair, error)
 	pair := &held.Pair
 	if r.plan.Baseline != nil {
 		var err error
-		if held.baseline, err = play(ctx, r.plan.Baseline, c, c.Baseline, asked); err != nil {
+		if held.baseline, err = playRepeated(ctx, r.plan.Baseline, c, c.Baseline, asked, r.plan.Repeat); err != nil {
 			return nil, err
 		}
 		pair.Baseline = &held.baseline
 	}
 	var err error
-	if pair.Candidate, err = play(ctx, r.plan.Candidate, c, c.Candidate, asked); err != nil {
+	if pair.Candidate, err = playRepeated(ctx, r.plan.Candidate, c, c.Candidate, asked, r.plan.Repeat); err != nil {
 		return nil, err
 	}
 	return pair, nil
@@ -270,6 +297,8 @@ func (r *replay[Page]) collect(inOrder <-chan *job[Page], ledger *dataset.Ledger
 			r.faulty.Store(true)
 		} else {
 			c.add(&j.tally)
+			r.ready += j.tally.cases + j.elsewhere.ready
+			r.todo += j.tally.todo + j.elsewhere.todo
 			if err := deliver(j.page); err != nil {
 				return err
 			}

@@ -51,15 +51,24 @@ func (c *Comparison) Count(pair *Pair) {
 	c.add(&t)
 }
 
-// Finish judges what all cases came to. It is an error if there were none that
-// could be replayed.
-func (c *Comparison) Finish(sha256 string) error {
+// anyCase is the error of a selection of which nothing can be replayed.
+func anyCase(ready, todo int) error {
 	switch {
-	case c.Dataset.Cases > 0:
-	case c.Dataset.Todo > 0:
+	case ready > 0:
+		return nil
+	case todo > 0:
 		return ErrOnlyTodo
-	default:
-		return ErrNoCase
+	}
+	return ErrNoCase
+}
+
+// Finish judges what all cases came to. It is an error if there were none that
+// could be replayed, but of a shard, to which no case may have fallen.
+func (c *Comparison) Finish(sha256 string) error {
+	if c.Dataset.Shard == nil {
+		if err := anyCase(c.Dataset.Cases, c.Dataset.Todo); err != nil {
+			return err
+		}
 	}
 	c.tellOperations()
 	c.Dataset.SHA256 = sha256

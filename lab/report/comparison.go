@@ -52,6 +52,12 @@ func ComparisonJSON(w io.Writer, c *eval.Comparison) error {
 		line(",\n    \"selection\": [" + strings.Join(quoted, ",") + "]")
 	}
 	line("\n  },\n")
+	if shard := c.Dataset.Shard; shard != nil {
+		line("  \"shard\": {\"index\": " + strconv.Itoa(shard.Index) + ", \"of\": " + strconv.Itoa(shard.Of) + "},\n")
+	}
+	if c.Repeat > 0 {
+		line("  \"repeat\": " + strconv.Itoa(c.Repeat) + ",\n")
+	}
 	if c.Baseline != nil {
 		summaryJSON(out, "baseline", c.Baseline)
 	}

@@ -82,6 +82,14 @@ func ComparisonMarkdown(w io.Writer, c *eval.Comparison) error {
 		cases += " and " + strconv.Itoa(c.Dataset.Todo) + " still to do"
 	}
 	line("Dataset: ", code(c.Dataset.Name), ", ", cases, ", SHA-256 ", code(c.Dataset.SHA256), ".")
+	if shard := c.Dataset.Shard; shard != nil {
+		line()
+		line("This is ", shard.String(), ": ", partOf(c), " All shards together are the whole: `lab report merge`.")
+	}
+	if c.Repeat > 0 {
+		line()
+		line("Each case was replayed ", strconv.Itoa(c.Repeat), " times on each surface. What is counted is of the first time; a case fails where another time came to anything else.")
+	}
 	if c.Dataset.Selection != nil {
 		line()
 		line("Only the cases that match these patterns were replayed:")
@@ -131,6 +139,14 @@ func ComparisonMarkdown(w io.Writer, c *eval.Comparison) error {
 		line("- [", mark, "] ", check.Name)
 	}
 	return out.Flush()
+}
+
+// partOf says what part of the cases a shard has.
+func partOf(c *eval.Comparison) string {
+	if c.Dataset.Cases+c.Dataset.Todo == 0 {
+		return "no case falls to it, and nothing was replayed."
+	}
+	return "only the cases that fall to it were replayed."
 }
 
 func catalogCost(c *eval.Comparison) string {

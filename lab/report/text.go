@@ -92,6 +92,12 @@ func refusedBy(run *eval.Run) string {
 func Text(w io.Writer, c *eval.Comparison, rows []Row) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "version: %s\n", eval.Version)
+	if shard := c.Dataset.Shard; shard != nil {
+		fmt.Fprintf(out, "%v: %s\n", shard, partOf(c))
+	}
+	if c.Repeat > 0 {
+		fmt.Fprintf(out, "each case was replayed %d times on each surface\n", c.Repeat)
+	}
 	metricHead, caseHead := []string{"metric"}, []string{"case"}
 	for _, s := range c.Summaries() {
 		name, notRun, stop := Visible(s.Strategy), "", "refused by"

@@ -31,7 +31,13 @@ type headLine struct {
 	Dataset struct {
 		Name      string   `json:"name"`
 		Selection []string `json:"selection"`
+		Files     []string `json:"files"`
 	} `json:"dataset"`
+	Shard *struct {
+		Index int `json:"index"`
+		Of    int `json:"of"`
+	} `json:"shard"`
+	Repeat    int          `json:"repeat"`
 	Baseline  *surfaceLine `json:"baseline"`
 	Candidate surfaceLine  `json:"candidate"`
 }
@@ -71,6 +77,7 @@ type runLine struct {
 	Strategy    string         `json:"strategy"`
 	CaseID      string         `json:"case_id"`
 	Intent      string         `json:"intent"`
+	Source      int            `json:"source"`
 	File        string         `json:"file"`
 	Line        int            `json:"line"`
 	Tags        []string       `json:"tags"`
@@ -212,7 +219,7 @@ func (l *runLine) run(surface *eval.Summary, pair *eval.Pair) *eval.Run {
 		if l.Staged {
 			pair.Case.Stage = new(dataset.Stage)
 		}
-		pair.File, pair.Line = l.File, l.Line
+		pair.Source, pair.File, pair.Line = l.Source, l.File, l.Line
 	}
 	c := pair.Case
 	c.Candidate = proposals // the candidate's line comes last

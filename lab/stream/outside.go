@@ -51,6 +51,9 @@ func Bounded(run *eval.Run) *eval.Run {
 	}
 	short.Grades = slices.Clone(run.Grades)
 	for i := range short.Grades {
+		if short.Grades[i].Name == eval.Repeated {
+			short.Grades[i].Expected = appendValue(nil, short.Grades[i].Expected, true)
+		}
 		short.Grades[i].Actual = appendValue(nil, short.Grades[i].Actual, true)
 	}
 	return &short

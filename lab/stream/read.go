@@ -42,7 +42,7 @@ type Reader struct {
 
 // NewReader reads the first line of a stream.
 func NewReader(from io.Reader) (*Reader, error) {
-	r := &Reader{lines: bufio.NewReaderSize(from, 1<<20)}
+	r := &Reader{lines: bufio.NewReaderSize(from, 64<<10)}
 	line, err := r.line()
 	if err == io.EOF {
 		return nil, r.invalid("the stream is empty")
@@ -55,9 +55,20 @@ func NewReader(from io.Reader) (*Reader, error) {
 		return nil, err
 	}
 	r.version = head.Version
+	if head.Repeat < 0 {
+		return nil, r.invalid(fmt.Sprintf("repeat is %d", head.Repeat))
+	}
 	r.comparison = &eval.Comparison{
-		Dataset:   eval.Dataset{Name: head.Dataset.Name, Selection: head.Dataset.Selection},
+		Dataset:   eval.Dataset{Name: head.Dataset.Name, Selection: head.Dataset.Selection, Files: head.Dataset.Files},
 		Candidate: head.Candidate.summary(),
+		Repeat:    head.Repeat,
+	}
+	if head.Shard != nil {
+		shard := eval.Shard{Index: head.Shard.Index, Of: head.Shard.Of}
+		if !shard.Valid() {
+			return nil, r.invalid(fmt.Sprintf("there is no %v", shard))
+		}
+		r.comparison.Dataset.Shard = &shard
 	}
 	if head.Baseline != nil {
 		baseline := head.Baseline.summary()
@@ -203,6 +214,9 @@ func (r *Reader) run(line []byte, surface *eval.Summary, pair *eval.Pair) (*eval
 	}
 	if pair.Case != nil && pair.Case.ID != read.CaseID {
 		return nil, r.invalid(fmt.Sprintf("it is of case %q, and %q comes next", read.CaseID, pair.Case.ID))
+	}
+	if read.Source != 0 && (read.Source < 0 || read.Source >= len(r.comparison.Dataset.Files)) {
+		return nil, r.invalid(fmt.Sprintf("it is of source %d, and the first line lists %d files", read.Source, len(r.comparison.Dataset.Files)))
 	}
 	if len(read.Proposals) == 0 {
 		return nil, r.invalid("it has no proposal")

@@ -32,6 +32,10 @@ func appendRun(dst []byte, pair *eval.Pair, run *eval.Run, proposals []dataset.P
 	dst = jsonvalue.AppendString(dst, run.Case.ID)
 	dst = append(dst, `,"intent":`...)
 	dst = jsonvalue.AppendString(dst, run.Case.Intent)
+	if pair.Source > 0 {
+		dst = append(dst, `,"source":`...)
+		dst = strconv.AppendInt(dst, int64(pair.Source), 10)
+	}
 	dst = append(dst, `,"file":`...)
 	dst = jsonvalue.AppendString(dst, pair.File)
 	dst = append(dst, `,"line":`...)
@@ -215,7 +219,7 @@ func appendGrade(dst []byte, g *eval.Grade, observed bool) []byte {
 	dst = append(dst, `,"passed":`...)
 	dst = strconv.AppendBool(dst, g.Passed)
 	dst = append(dst, `,"expected":`...)
-	dst = append(dst, g.Expected...)
+	dst = appendValue(dst, g.Expected, observed && g.Name == eval.Repeated) // it came from there too
 	dst = append(dst, `,"actual":`...)
 	dst = appendValue(dst, g.Actual, observed)
 	return append(dst, '}')

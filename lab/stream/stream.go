@@ -56,7 +56,22 @@ func AppendHead(dst []byte, c *eval.Comparison) []byte {
 		dst = append(dst, `,"selection":`...)
 		dst = appendTexts(dst, c.Dataset.Selection)
 	}
+	if c.Dataset.Files != nil {
+		dst = append(dst, `,"files":`...)
+		dst = appendTexts(dst, c.Dataset.Files)
+	}
 	dst = append(dst, '}')
+	if shard := c.Dataset.Shard; shard != nil {
+		dst = append(dst, `,"shard":{"index":`...)
+		dst = strconv.AppendInt(dst, int64(shard.Index), 10)
+		dst = append(dst, `,"of":`...)
+		dst = strconv.AppendInt(dst, int64(shard.Of), 10)
+		dst = append(dst, '}')
+	}
+	if c.Repeat > 0 {
+		dst = append(dst, `,"repeat":`...)
+		dst = strconv.AppendInt(dst, int64(c.Repeat), 10)
+	}
 	if c.Baseline != nil {
 		dst = appendSurface(dst, "baseline", c.Baseline)
 	}
