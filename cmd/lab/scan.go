@@ -58,8 +58,8 @@ func newScan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scan {-- COMMAND... | --url URL | -f FILE}",
 		Short: "Look in a minute for what an agent would stumble over in an MCP server",
-		Long: `Start an MCP server in a fresh folder, call its tools as their schemas describe
-them and as their schemas forbid, and tell what was found: invalid calls that are
+		Long: `Start an MCP server with a fresh folder, ${SANDBOX}, call its tools as their schemas
+describe them and as their schemas forbid, and tell what was found: invalid calls that are
 carried out, errors that are told as successes or say nothing, outputs that break
 their schema or are too large, pages that repeat or miss items, tools that change
 something though they say that they only read, calls that the server does not
@@ -70,7 +70,9 @@ readOnlyHint; a contract file, by effect: read; you, by --tool NAME. With
 --allow-writes every other tool is called too, each write twice, for which the
 server has to work in the sandbox: its command names ${SANDBOX}, in single quotes.
 What it reaches beyond that folder, such as a mail server, is not in the sandbox:
-a tool that says openWorldHint is left out even then. What was left out is told.
+a tool that says openWorldHint is left out even then. Nothing holds a server there:
+it runs as you, in the folder that you are in, and one that writes elsewhere, as by
+a relative path, does so unseen. Run one that you do not trust in a container. What was left out is told.
 
 It exits 1 where there is a finding of severity error (--fail-on finding: any).`,
 		Example: `  lab scan -- npx -y @modelcontextprotocol/server-filesystem '${SANDBOX}'
@@ -304,13 +306,18 @@ func (o *scanCommand) run(cmd *cobra.Command, command []string) (err error) {
 		return couldNotRun(err)
 	}
 	called, _ := found.Called()
-	switch worst := found.Worst(); {
-	case called == 0:
+	worst := found.Worst()
+	fails := worst == scan.Error && o.failOn != failNever || worst != "" && o.failOn == failOnFinding
+	uncallable := slices.ContainsFunc(found.Tools, func(t scan.Tool) bool { return t.Why == scan.NoCall })
+	switch {
+	case called == 0 && uncallable && !fails:
+		return couldNotRun(errors.New("no call could be made of the tools that may be called, and so nothing is known of them"))
+	case called == 0 && !uncallable:
 		return usageError(errors.New("no tool was called, and so nothing is known: name those that are safe with --tool, or allow writes in a sandbox"))
-	case o.failOn == failNever, worst == "", worst == scan.Warning && o.failOn == failOnError:
-		return nil
+	case fails:
+		return errGateFailed
 	}
-	return errGateFailed
+	return nil
 }
 
 // reviewed is what a contract says of the tools: whether they only read.

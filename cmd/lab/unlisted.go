@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"agentlab/lab/dataset"
@@ -45,7 +46,7 @@ func (w wanted) unlisted(surface string, definitions []tool.Definition, chosen b
 	var missing []string
 	for _, name := range slices.Sorted(maps.Keys(w)) {
 		if !slices.Contains(listed, name) {
-			missing = append(missing, fmt.Sprintf("%s (%s)", name, report.Counted(w[name], "case")))
+			missing = append(missing, fmt.Sprintf("%s (%s)", shownName(name), report.Counted(w[name], "case")))
 		}
 	}
 	switch {
@@ -58,6 +59,15 @@ func (w wanted) unlisted(surface string, definitions []tool.Definition, chosen b
 		return "", usageError(fmt.Errorf("no case calls a tool that %s lists; it lists %s", surface, strings.Join(first(listed, maxUnlisted), ", ")))
 	}
 	return fmt.Sprintf("%s does not list what cases call: %s", surface, strings.Join(first(missing, maxUnlisted), ", ")), nil
+}
+
+// shownName is a name as a sentence can hold it: one that may be nothing to see is
+// quoted.
+func shownName(name string) string {
+	if name == "" || strings.TrimSpace(name) != name {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // first cuts a list to so many, and says how many more there are.

@@ -206,13 +206,28 @@ func leftOut(r *scan.Report) (tools []scan.Tool) {
 	return tools
 }
 
-// unlookedAt is all that was not looked at, with the tools that it is about.
+// maxAlike is how many tools the same may be said of, each on a line of its own.
+const maxAlike = 10
+
+// unlookedAt is all that was not looked at, with the tools that it is about. What
+// holds for very many, such as that the time was up, is said once, where it first
+// holds; the JSON says it of each.
 func unlookedAt(r *scan.Report) []string {
-	var texts []string
-	texts = append(texts, r.Unlooked...)
+	alike := make(map[string][]string) // the tools of each sentence
 	for _, t := range r.Tools {
 		for _, text := range t.Unlooked {
-			texts = append(texts, t.Name+": "+text)
+			alike[text] = append(alike[text], t.Name)
+		}
+	}
+	texts := append([]string(nil), r.Unlooked...)
+	for _, t := range r.Tools {
+		for _, text := range t.Unlooked {
+			switch about := alike[text]; {
+			case len(about) <= maxAlike:
+				texts = append(texts, t.Name+": "+text)
+			case about[0] == t.Name:
+				texts = append(texts, fmt.Sprintf("%s and %d more tools: %s", strings.Join(about[:3], ", "), len(about)-3, text))
+			}
 		}
 	}
 	return texts

@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -86,5 +87,27 @@ func TestScanOfNothing(t *testing.T) {
 	}
 	if found := violations(t, compiled(t, report.ScanSchema), document.Bytes()); found != nil {
 		t.Errorf("the JSON breaks its schema: %v", found)
+	}
+}
+
+// TestScanAlike: what holds of ten thousand tools is one line for a person.
+func TestScanAlike(t *testing.T) {
+	const late = "what more calls would show: the time was up"
+	of := func(n int) string {
+		r := &scan.Report{Server: "server", Findings: []scan.Finding{}, Unlooked: []string{}}
+		for i := range n {
+			r.Tools = append(r.Tools, scan.Tool{Name: fmt.Sprintf("t%02d", i), Unlooked: []string{late}})
+		}
+		var text bytes.Buffer
+		if err := report.ScanText(&text, r); err != nil {
+			t.Fatal(err)
+		}
+		return text.String()
+	}
+	if text := of(10); strings.Count(text, late) != 10 || !strings.Contains(text, "  t09: "+late) {
+		t.Errorf("ten tools:\n%s", text)
+	}
+	if text := of(11); strings.Count(text, late) != 1 || !strings.Contains(text, "  t00, t01, t02 and 8 more tools: "+late) {
+		t.Errorf("eleven tools:\n%s", text)
 	}
 }

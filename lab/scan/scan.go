@@ -86,6 +86,9 @@ type Tool struct {
 	Unlooked []string `json:"not_looked_at"`
 }
 
+// NoCall is why a tool was not called that could have been.
+const NoCall = "it may be called, but no call of it could be made"
+
 // Came is what came of a call.
 type Came string
 
@@ -167,7 +170,9 @@ func Run(ctx context.Context, surface tool.Foreign, settings Settings) (*Report,
 		if t.Calls > 0 {
 			opened++
 		}
-		t.Called = t.Calls > 0
+		if t.Called = t.Calls > 0; !t.Called {
+			t.Why = NoCall
+		}
 		r.Tools = append(r.Tools, t)
 	}
 	if opened == 0 && refused != nil {

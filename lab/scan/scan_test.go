@@ -617,6 +617,10 @@ func TestSchemas(t *testing.T) {
 		if told := len(one.Unlooked) > 0; told != (one.Name == "far" || one.Name == "impossible") {
 			t.Errorf("%s: not looked at: %v", one.Name, one.Unlooked)
 		}
+		// That a tool only reads is no reason to leave it out.
+		if called := one.Name == "output"; one.Called != called || (one.Why == scan.NoCall) == called {
+			t.Errorf("%s: called %t: %s", one.Name, one.Called, one.Why)
+		}
 	}
 	if len(r.Unlooked) != 1 {
 		t.Errorf("nobody looks at changes, and it says %v", r.Unlooked)

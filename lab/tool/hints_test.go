@@ -19,6 +19,18 @@ func TestHints(t *testing.T) {
 		`{"destructiveHint":true}`: {changes: true},
 		`{"readOnlyHint":true,"destructiveHint":true}`: {told: true, readsOnly: true},
 		`{"destructiveHint":false}`:                    {},
+		// On its word a tool is called, so it has to be there by its own name, and once.
+		`{"readonlyhint":true}`:                            {},
+		`{"readOnlyHint":false,"READONLYHINT":true}`:       {told: true, changes: true},
+		`{"readOnlyHint":true,"readOnlyHint":false}`:       {told: true, changes: true},
+		`{"readOnlyHint":false,"readOnlyHint":true}`:       {told: true, changes: true},
+		`{"readOnlyHint":true,"readOnlyHint":null}`:        {told: true, readsOnly: true},
+		`{"readOnlyHint":true`:                             {},
+		`["readOnlyHint",true]`:                            {},
+		`{"x":{"readOnlyHint":true}}`:                      {},
+		`{"read\u004fnlyHint":true}`:                       {told: true, readsOnly: true},
+		`{"destructiveHint":true,"destructiveHint":false}`: {changes: true},
+		`{"destructiveHint":false,"destructiveHint":true}`: {changes: true},
 	} {
 		hints := tool.Definition{Annotations: raw(annotations)}.Hints()
 		if told := hints.ReadOnly != nil; told != want.told || hints.ReadsOnly() != want.readsOnly || hints.Changes() != want.changes {

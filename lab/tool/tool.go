@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"time"
@@ -26,14 +27,51 @@ type Definition struct {
 // Hints are what a server says of its tool in its annotations, as far as the lab
 // asks. One that is absent is nil. They are claims.
 type Hints struct {
-	ReadOnly    *bool `json:"readOnlyHint"`
-	Destructive *bool `json:"destructiveHint"`
+	ReadOnly    *bool
+	Destructive *bool
 }
 
-// Hints reads the annotations. What is no hint says nothing.
+// Hints reads the annotations. What is no hint says nothing: a name in another case
+// is none, for on a hint's word a tool is called. Of one that is there twice, the
+// word that is more careful holds.
 func (d Definition) Hints() (h Hints) {
-	_ = json.Unmarshal(d.Annotations, &h)
+	members := json.NewDecoder(bytes.NewReader(d.Annotations))
+	if start, err := members.Token(); err != nil || start != json.Delim('{') {
+		return Hints{}
+	}
+	for members.More() {
+		name, err := members.Token()
+		if err != nil {
+			return Hints{}
+		}
+		var value json.RawMessage
+		if members.Decode(&value) != nil {
+			return Hints{}
+		}
+		switch name {
+		case "readOnlyHint":
+			h.ReadOnly = hint(h.ReadOnly, value, false)
+		case "destructiveHint":
+			h.Destructive = hint(h.Destructive, value, true)
+		}
+	}
+	if _, err := members.Token(); err != nil { // its end
+		return Hints{}
+	}
 	return h
+}
+
+// hint is what a value says, after what was said before: careful where either says
+// so. What is neither true nor false is false, as nothing that could be trusted.
+func hint(before *bool, value json.RawMessage, careful bool) *bool {
+	if string(value) == "null" {
+		return before
+	}
+	says := string(value) == "true"
+	if before != nil && *before == careful {
+		says = careful
+	}
+	return &says
 }
 
 // ReadsOnly reports whether the server says that the tool changes nothing. Without
