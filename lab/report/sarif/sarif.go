@@ -168,7 +168,7 @@ func (r *Report) Close() error {
 		r.note(report.Counted(r.left, "more run") + " failed, over the limit of " + strconv.Itoa(r.limit) + " results; all of them are in tool-runs.jsonl.")
 	}
 	end := tail{
-		Tool:        driver{driverOf{Name: "agentlab", Version: eval.Version, SemanticVersion: eval.Version, Rules: r.rules}},
+		Tool:        driver{driverOf{Name: "lab", Version: eval.Version, SemanticVersion: eval.Version, Rules: r.rules}},
 		Invocations: []invocation{{Successful: r.lost == 0, Notifications: r.notifications}},
 	}
 	if end.Tool.Driver.Rules == nil {
