@@ -18,6 +18,9 @@ type action struct {
 	receipt Receipt
 	// settled is closed when the claim ends; nil once a receipt is kept.
 	settled chan struct{}
+	// expired is what stood here when the claim was granted. It counts for calls that
+	// began before it expired, and is there again if the claim is given back.
+	expired *action
 }
 
 // Reset forgets every receipt. No claim may be open.
@@ -36,7 +39,7 @@ func (m *Memory) Claim(ctx context.Context, key Key, now time.Time) (Claim, *Rec
 			if m.actions == nil {
 				m.actions = make(map[Key]*action)
 			}
-			granted := &action{settled: make(chan struct{})}
+			granted := &action{settled: make(chan struct{}), expired: known}
 			m.actions[key] = granted
 			m.mu.Unlock()
 			return &memoryClaim{m, key, granted}, nil, nil
@@ -119,7 +122,7 @@ func (c *memoryClaim) Keep(receipt Receipt) error {
 	c.memory.mu.Lock()
 	defer c.memory.mu.Unlock()
 	c.end()
-	c.action.receipt = receipt
+	c.action.receipt, c.action.expired = receipt, nil
 	return nil
 }
 
@@ -128,6 +131,10 @@ func (c *memoryClaim) Free() error {
 	c.memory.mu.Lock()
 	defer c.memory.mu.Unlock()
 	c.end()
+	if c.action.expired != nil {
+		c.memory.actions[c.key] = c.action.expired
+		return nil
+	}
 	delete(c.memory.actions, c.key)
 	return nil
 }

@@ -137,6 +137,19 @@ func TestStore(t *testing.T) {
 			wantPeek(t, s, key, nil)
 			free(t, claim(t, s, key))
 		}},
+		{"what had expired is there again for those who began before", func(t *testing.T, s Store) {
+			r := applied
+			r.ExpiresAt = noon
+			keep(t, s, key, r)
+			free(t, claim(t, s, key)) // at noon it has expired
+			known, err := s.Peek(t.Context(), key, noon.Add(-time.Nanosecond))
+			if err != nil || known == nil || known.Fingerprint != r.Fingerprint {
+				t.Errorf("Peek = %v, %v", known, err)
+			}
+			wantPeek(t, s, key, nil)
+			keep(t, s, key, applied)
+			wantKnown(t, s, key, applied)
+		}},
 		{"every part of a key counts", func(t *testing.T, s Store) {
 			keep(t, s, key, applied)
 			for _, other := range []Key{
