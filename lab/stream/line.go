@@ -2,6 +2,7 @@ package stream
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -244,6 +245,18 @@ func (l *runLine) run(surface *eval.Summary, pair *eval.Pair) *eval.Run {
 		run.Unshown = append(run.Unshown, eval.Unshown{Approval: u.Approval, Error: u.Error.error()})
 	}
 	return run
+}
+
+// timed reports whether its times can be ones of a simulated clock.
+func (l *runLine) timed() bool {
+	within := func(milliseconds int64) bool { return milliseconds >= 0 && milliseconds <= MaxTime.Milliseconds() }
+	for i := range l.Results {
+		r := &l.Results[i]
+		if !within(r.TookMS) || slices.ContainsFunc(r.Attempts, func(a attemptLine) bool { return !within(a.WaitMS) }) {
+			return false
+		}
+	}
+	return true
 }
 
 func (l *runLine) step(i int) eval.Step {

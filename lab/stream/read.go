@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,6 +19,10 @@ import (
 
 // MaxLine is the longest line that is read, in bytes.
 const MaxLine = 256 << 20
+
+// MaxTime is the longest time that a call may have taken or waited: so many of them
+// can be added up.
+const MaxTime = 1_000_000 * time.Second
 
 // ErrCut is the error of a stream that ends before its last line: whatever wrote it
 // did not come to an end.
@@ -220,6 +225,9 @@ func (r *Reader) run(line []byte, surface *eval.Summary, pair *eval.Pair) (*eval
 	}
 	if len(read.Proposals) == 0 {
 		return nil, r.invalid("it has no proposal")
+	}
+	if !read.timed() {
+		return nil, r.invalid(fmt.Sprintf("a time is not from 0 to %d ms", MaxTime.Milliseconds()))
 	}
 	return read.run(surface, pair), nil
 }
