@@ -21,7 +21,7 @@ func caller(c *dataset.Case, p *dataset.Proposal) tool.Caller {
 	case c.Stage != nil && c.Stage.Caller != nil:
 		return *c.Stage.Caller
 	}
-	return tool.Caller{ID: actorID, Permissions: c.Permissions}
+	return tool.Caller{ID: ActorID, Permissions: c.Permissions}
 }
 
 // ReadProposal returns the call that a proposal of a case is. A model's output must
