@@ -215,12 +215,11 @@ func quartet(h *stats.Histogram) string {
 	return fmt.Sprintf("%d/%d/%d/%d", d.P50, d.P90, d.P99, d.Max)
 }
 
-// StatsCSV writes what was counted as CSV (RFC 4180), a number a row: what it is of,
+// StatsCSV writes what was counted as CSV, a number a row: what it is of,
 // which it is, and, where there are several, the name. A spreadsheet takes no cell of
 // it for a formula.
 func StatsCSV(w io.Writer, s *stats.Stats) error {
 	out := csv.NewWriter(w)
-	out.UseCRLF = true
 	by := s.By()
 	var head []string
 	for _, d := range by {

@@ -64,9 +64,12 @@ type Histogram struct {
 	max   int64
 }
 
+// maxValue is what larger values are taken for; no size and no time comes near to it.
+const maxValue = 1 << 60
+
 // Add counts a value.
 func (h *Histogram) Add(value int64) {
-	value = max(value, 0)
+	value = min(max(value, 0), maxValue)
 	if h.of == nil {
 		h.of = make(map[int64]int)
 	}
@@ -83,12 +86,9 @@ func (h *Histogram) Add(value int64) {
 	}
 }
 
-// rounded rounds up to a multiple of 2^shift; what is beyond all sizes is one value.
+// rounded rounds up to a multiple of 2^shift.
 func rounded(value int64, shift uint) int64 {
 	unit := int64(1) << shift
-	if value > (1<<62)-unit {
-		return 1 << 62
-	}
 	return (value + unit - 1) &^ (unit - 1)
 }
 

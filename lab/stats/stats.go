@@ -80,7 +80,7 @@ type Group struct {
 	Key
 	Calls     int
 	Succeeded int
-	Replayed  int // of those, with the output of an earlier call
+	Replayed  int // with the result of an earlier call
 	Unread    int // proposals that could not be read, and so led to no call
 	Timeouts  int
 	// BudgetStops are calls that were refused as the budget was used up.
@@ -184,22 +184,10 @@ func (s *Stats) step(run *eval.Run, step *eval.Step, p *dataset.Proposal) {
 
 // group is that of a call, without what calls are not told apart by.
 func (s *Stats) group(of Key) *Group {
-	var key Key
-	for _, d := range s.by {
-		switch d {
-		case Surface:
-			key.Surface = of.Surface
-		case Tool:
-			key.Tool = tool.Cut(of.Tool, maxName)
-		case Version:
-			key.Version = of.Version
-		case Caller:
-			key.Caller = tool.Cut(of.Caller, maxName)
-		}
-	}
+	key := s.only(of)
 	g := s.groups[key]
 	if g == nil && len(s.groups) >= MaxGroups {
-		key = Key{Surface: Others, Tool: Others, Version: Others, Caller: Others}
+		key = s.only(Key{Others, Others, Others, Others})
 		g = s.groups[key]
 	}
 	if g == nil {
@@ -209,6 +197,22 @@ func (s *Stats) group(of Key) *Group {
 	return g
 }
 
+func (s *Stats) only(of Key) (key Key) {
+	for _, d := range s.by {
+		switch d {
+		case Surface:
+			key.Surface = tool.Cut(of.Surface, maxName)
+		case Tool:
+			key.Tool = tool.Cut(of.Tool, maxName)
+		case Version:
+			key.Version = tool.Cut(of.Version, maxName)
+		case Caller:
+			key.Caller = tool.Cut(of.Caller, maxName)
+		}
+	}
+	return key
+}
+
 // Groups are sorted by what they have in common.
 func (s *Stats) Groups() []*Group {
 	return slices.SortedFunc(maps.Values(s.groups), func(a, b *Group) int { return compareKeys(a.Key, b.Key) })
@@ -216,14 +220,14 @@ func (s *Stats) Groups() []*Group {
 
 func (g *Group) add(result *tool.Result) {
 	g.Calls++
+	if result.Replayed {
+		g.Replayed++
+	}
 	if control := result.Trace.RefusedBy(); control != "" {
 		g.Refusals.add(control)
 	}
 	if result.OK() {
 		g.Succeeded++
-		if result.Replayed {
-			g.Replayed++
-		}
 		size := len(result.Output)
 		if result.Reply != nil {
 			size = result.Reply.Bytes
