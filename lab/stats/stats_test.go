@@ -180,3 +180,18 @@ func TestGroups(t *testing.T) {
 		t.Error(by)
 	}
 }
+
+// The calls of a run are those that were proposed to its surface.
+func TestEachSurfaceHasItsProposals(t *testing.T) {
+	both := pair([]dataset.Proposal{{Name: "x"}}, false, eval.Step{})
+	both.Case.Baseline = []dataset.Proposal{{Name: "wide"}}
+	baseline := both.Candidate
+	baseline.Strategy, both.Baseline = "t", &baseline
+	s := New([]Dimension{Surface, Tool})
+	s.Begin(&eval.Comparison{})
+	s.Add(both)
+	groups := s.Groups()
+	if len(groups) != 2 || groups[0].Key != (Key{Surface: "s", Tool: "x"}) || groups[1].Key != (Key{Surface: "t", Tool: "wide"}) {
+		t.Errorf("%+v", groups)
+	}
+}

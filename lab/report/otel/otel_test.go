@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -216,5 +217,32 @@ func TestIDsAreOfThePlace(t *testing.T) {
 	}
 	if id(func(p *eval.Pair) { p.Case.ID = "d" }) == same || id(func(p *eval.Pair) { p.Candidate.Strategy = "t" }) == same {
 		t.Error("two runs have one id")
+	}
+}
+
+func TestWhatIsToldOfACall(t *testing.T) {
+	pair := call(`{}`, eval.Step{Result: tool.Result{Error: &tool.Error{}, Trace: tool.Trace{Fingerprint: "sha256:0a"}}})
+	pair.Case.Candidate[0].Setting = &dataset.Setting{Caller: &tool.Caller{ID: "other"}}
+	pair.Case.Tags = slices.Repeat([]string{strings.Repeat("x", 10*maxText)}, 500)
+	spans := read(t, render(t, Options{Arguments: true}, pair))
+	for key, want := range map[string]string{"lab.arguments.digest": "sha256:0a", "error.type": "_OTHER", "lab.caller": "other", "gen_ai.tool.name": "x", "lab.step": "1"} {
+		if got := attribute(spans[1], key); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+	if size := len(spans[0].String()); size < maxTexts*maxText || size > 2*maxTexts*maxText {
+		t.Errorf("the root has %d bytes", size)
+	}
+}
+
+// The calls of a run are those that were proposed to its surface.
+func TestEachSurfaceHasItsProposals(t *testing.T) {
+	pair := call(`{}`, eval.Step{})
+	pair.Case.Baseline = []dataset.Proposal{{Name: "wide"}}
+	baseline := pair.Candidate
+	baseline.Strategy, pair.Baseline = "t", &baseline
+	spans := read(t, render(t, Options{}, pair))
+	if len(spans) != 4 || spans[1].Name != "execute_tool wide" || spans[3].Name != "execute_tool x" {
+		t.Errorf("%v", spans)
 	}
 }
