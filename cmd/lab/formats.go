@@ -53,6 +53,7 @@ var reportFormats = []reportFormat{
 	{name: "sarif", file: "tool-failures.sarif", sink: func(w io.Writer, c *eval.Comparison, locate locating) (report.Sink, error) {
 		return sarif.New(w, c, sarif.Options{Locate: locate}), nil
 	}},
+	{name: formatOtel, file: "tool-traces.otlp.jsonl", sink: newOtel(false)},
 	{name: "github", file: standardOutput, sink: newGitHub},
 }
 

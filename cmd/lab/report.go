@@ -22,6 +22,7 @@ type remake struct {
 	out     string
 	cases   []string
 	quiet   bool
+	telemetry
 }
 
 func newReport() *cobra.Command {
@@ -40,6 +41,7 @@ of the whole; "lab report merge" writes the whole stream itself.`,
 		Example: `  lab report
   lab report runs.jsonl --report html=report.html --report junit=junit.xml
   lab report runs.jsonl --format markdown
+  lab report runs.jsonl --otel traces.otlp.jsonl --otel-arguments
   lab report shards/*/tool-runs.jsonl --report junit=junit.xml
   ssh ci cat tool-runs.jsonl | lab report - --format failures`,
 		Args: cobra.ArbitraryArgs,
@@ -54,6 +56,7 @@ of the whole; "lab report merge" writes the whole stream itself.`,
 	flags.StringVar(&o.format, "format", "text", "what stdout gets, a `FORMAT`: "+strings.Join(formatNames(), ", "))
 	flags.StringVar(&o.out, "out", filepath.Join("reports", "local"), "where a --report without a FILE goes, a `DIR`")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but errors")
+	o.telemetry.flags(cmd)
 	reportsFlag(cmd, &o.reports, "write a report, `FORMAT[=FILE]`; repeatable")
 	flags.StringArrayVar(&o.cases, "cases", nil, "where a `FILE` of the dataset is, which sarif and github point into; repeatable (default: by its name, here or in datasets)")
 	if err := cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
@@ -70,6 +73,9 @@ func (o *remake) run(cmd *cobra.Command, names []string) error {
 	}
 	reports, err := wantedReports(o.reports, o.out)
 	if err != nil {
+		return err
+	}
+	if reports, toStdout, err = o.want(cmd, reports, toStdout); err != nil {
 		return err
 	}
 	var open func() (io.ReadCloser, error)

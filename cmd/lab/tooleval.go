@@ -29,6 +29,7 @@ type toolEval struct {
 	store    string
 	shard    string
 	repeat   int
+	telemetry
 }
 
 func newToolEval() *cobra.Command {
@@ -60,6 +61,7 @@ and nothing about how well a model proposes.`,
   lab tool-eval --shard 2/5 --out shards/2        a fifth of the cases; lab report merge joins the shards
   lab tool-eval --repeat 5                        fail cases that do not come to the same every time
   lab tool-eval --format json | jq .gate_passed
+  lab tool-eval --otel traces.jsonl               OpenTelemetry traces too, which no collector has to be there for
   lab tool-eval --check reports                   fail where the committed reports are stale`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -84,6 +86,7 @@ and nothing about how well a model proposes.`,
 	flags.StringVar(&o.check, "check", "", "write no reports; fail where those in `DIR` are not what would be written")
 	flags.StringVar(&o.format, "format", "text", "what stdout gets, a `FORMAT`: "+strings.Join(formatNames(), ", "))
 	reportsFlag(cmd, &o.reports, "write another report, `FORMAT[=FILE]`, beside those in --out; repeatable")
+	o.telemetry.flags(cmd)
 	flags.StringVar(&o.store, "store", storeMemory, "where "+ticket.ProductionName+" keeps tickets and receipts, a `STORE`: memory, or sqlite:FILE, which each case empties first")
 	flags.IntVar(&o.workers, "workers", 0, "replay `N` cases at once (default: one a core)")
 	flags.StringVar(&o.shard, "shard", "", "replay only the cases that fall to this part, `INDEX/OF` such as 2/5; lab report merge joins the parts")
@@ -109,6 +112,9 @@ func (o *toolEval) run(cmd *cobra.Command) (err error) {
 	}
 	reports, err := wantedReports(o.reports, o.out)
 	if err != nil {
+		return err
+	}
+	if reports, toStdout, err = o.want(cmd, reports, toStdout); err != nil {
 		return err
 	}
 	if o.check != "" {

@@ -38,7 +38,7 @@ func arrange(session tool.Supervised, c *dataset.Case, proposals []dataset.Propo
 		start:     session.Now(),
 	}
 	for i := range proposals {
-		a.read[i], a.refused[i] = read(&proposals[i])
+		a.read[i], a.refused[i] = ReadProposal(&proposals[i])
 	}
 	session.Arrange(c.Stage.Budget)
 	return a

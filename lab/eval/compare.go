@@ -37,8 +37,9 @@ type Summary struct {
 
 // ToolSize is a tool of a catalog, and how many bytes of it a model is sent.
 type ToolSize struct {
-	Name  string
-	Bytes int
+	Name    string
+	Bytes   int
+	Version string // of its contract; empty where the surface knows none
 }
 
 // CasePassRate is the share of cases that passed; ok is false for no cases.

@@ -136,7 +136,7 @@ func (o *outside) atOnce(ctx context.Context) error {
 func (o *outside) prepare(ctx context.Context, index int) proposed {
 	proposal := &o.proposals[index]
 	if o.arranged == nil {
-		p, refusal := read(proposal)
+		p, refusal := ReadProposal(proposal)
 		return proposed{index, tool.Call{Proposal: p, Caller: caller(o.run.Case, proposal), Approved: o.run.Case.Approved}, refusal}
 	}
 	a := o.arranged

@@ -172,7 +172,11 @@ func newSummary(surface tool.Surface) (Summary, error) {
 		if err != nil {
 			return Summary{}, fmt.Errorf("%s: %w", surface.Name(), err)
 		}
-		s.Tools = append(s.Tools, ToolSize{d.Name, len(alone) - len("[]")})
+		size := ToolSize{Name: d.Name, Bytes: len(alone) - len("[]")}
+		if versioned, ok := surface.(tool.Versioned); ok {
+			size.Version = versioned.ToolVersion(d.Name)
+		}
+		s.Tools = append(s.Tools, size)
 	}
 	slices.SortFunc(s.Tools, func(a, b ToolSize) int { return cmp.Compare(a.Name, b.Name) })
 	if foreign, ok := surface.(tool.Foreign); ok {

@@ -109,9 +109,9 @@ func (r *Run) Governed() bool {
 // Last returns the step that the graders judge.
 func (r *Run) Last() *Step { return &r.Steps[len(r.Steps)-1] }
 
-// actorID is who calls in every case. A case names what its actor may do, not
+// ActorID is who calls in every case. A case names what its actor may do, not
 // who it is.
-const actorID = "case-actor"
+const ActorID = "case-actor"
 
 // Play replays proposals on a fresh session of a surface and grades what came
 // of them. An error means that nothing more can run; it is never a grade. Where

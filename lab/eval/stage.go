@@ -21,12 +21,12 @@ func caller(c *dataset.Case, p *dataset.Proposal) tool.Caller {
 	case c.Stage != nil && c.Stage.Caller != nil:
 		return *c.Stage.Caller
 	}
-	return tool.Caller{ID: actorID, Permissions: c.Permissions}
+	return tool.Caller{ID: ActorID, Permissions: c.Permissions}
 }
 
-// read returns the call that a proposal of a case is. A model's output must
+// ReadProposal returns the call that a proposal of a case is. A model's output must
 // hold exactly one: with two, which of them a step is graded for is not said.
-func read(p *dataset.Proposal) (tool.Proposal, *tool.Error) {
+func ReadProposal(p *dataset.Proposal) (tool.Proposal, *tool.Error) {
 	if p.Setting == nil || p.Raw == nil {
 		return tool.Proposal{Name: p.Name, Arguments: p.Arguments}, nil
 	}
@@ -67,7 +67,7 @@ func malformedStep(refusal *tool.Error) Step {
 func callInOrder(ctx context.Context, session tool.Session, run *Run, proposals []dataset.Proposal) error {
 	before := session.Effects()
 	for i := range proposals {
-		p, refusal := read(&proposals[i])
+		p, refusal := ReadProposal(&proposals[i])
 		if refusal != nil {
 			run.Steps[i] = malformedStep(refusal)
 			continue

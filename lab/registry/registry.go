@@ -221,6 +221,14 @@ func (c *Catalog) Definitions() []tool.Definition {
 	})
 }
 
+// ToolVersion is the version of the contract of a tool; empty where it has none.
+func (c *Catalog) ToolVersion(name string) string {
+	if e := c.entries[name]; e != nil {
+		return e.Version
+	}
+	return ""
+}
+
 // DefinitionsFor lists what the models of a caller see: the tools that it may
 // know of and that are not retired.
 func (c *Catalog) DefinitionsFor(caller tool.Caller) []tool.Definition {

@@ -49,8 +49,9 @@ type surfaceLine struct {
 	Blind            bool   `json:"blind"`
 	ModelSchemaBytes *int   `json:"model_schema_bytes"`
 	Tools            []struct {
-		Name  string `json:"name"`
-		Bytes int    `json:"bytes"`
+		Name    string `json:"name"`
+		Bytes   int    `json:"bytes"`
+		Version string `json:"version"`
 	} `json:"tools"`
 }
 
@@ -60,7 +61,7 @@ func (l *surfaceLine) summary() eval.Summary {
 		s.ModelSchemaBytes = *l.ModelSchemaBytes
 	}
 	for _, t := range l.Tools {
-		s.Tools = append(s.Tools, eval.ToolSize{Name: t.Name, Bytes: t.Bytes})
+		s.Tools = append(s.Tools, eval.ToolSize{Name: t.Name, Bytes: t.Bytes, Version: t.Version})
 	}
 	return s
 }

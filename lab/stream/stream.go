@@ -103,6 +103,10 @@ func appendSurface(dst []byte, role string, s *eval.Summary) []byte {
 		dst = jsonvalue.AppendString(dst, t.Name)
 		dst = append(dst, `,"bytes":`...)
 		dst = strconv.AppendInt(dst, int64(t.Bytes), 10)
+		if t.Version != "" {
+			dst = append(dst, `,"version":`...)
+			dst = jsonvalue.AppendString(dst, t.Version)
+		}
 		dst = append(dst, '}')
 	}
 	return append(dst, "]}"...)

@@ -60,6 +60,8 @@ func (p *Production) Name() string { return ProductionName }
 
 func (p *Production) Definitions() []tool.Definition { return p.contracts().Definitions() }
 
+func (p *Production) ToolVersion(name string) string { return p.contracts().ToolVersion(name) }
+
 // Contracts are those of the surface.
 func (p *Production) Contracts() []contract.Contract { return ProductionContracts() }
 

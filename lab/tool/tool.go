@@ -231,6 +231,13 @@ type Surface interface {
 	Open(ctx context.Context) (Session, error)
 }
 
+// Versioned is a surface that knows the versions of its tools' contracts.
+type Versioned interface {
+	Surface
+	// ToolVersion is empty where none is known.
+	ToolVersion(name string) string
+}
+
 // Session takes the calls of one case.
 type Session interface {
 	// Call never panics and never blocks past the end of ctx.
