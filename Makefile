@@ -50,7 +50,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 		$(GO) test -run '^$$' -fuzz "^$${target#func }$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "./$$(dirname $$file)" || exit 1; done
 
 golden: ## write the golden files anew
-	$(GO) test ./lab/report ./lab/mutation ./cmd/lab -update
+	$(GO) test ./lab/report ./lab/report/terminal ./lab/mutation ./cmd/lab -update
 
 checkpoint: ## write the committed reports anew
 	$(GO) run ./cmd/lab tool-eval --out reports
