@@ -64,9 +64,9 @@ func (f *reportFormat) open(w io.Writer, c *eval.Comparison, locate locating) (r
 	return f.sink(w, c, locate)
 }
 
-// show writes reports to stdout: of what is still in memory, where one is asked for
+// showReports writes reports to stdout: of what is still in memory, where one is asked for
 // and that is enough for it.
-func show(stdout io.Writer, c *eval.Comparison, rows []report.Row, all []wantedReport, runs io.ReadCloser, locate locating) error {
+func showReports(stdout io.Writer, c *eval.Comparison, rows []report.Row, all []wantedReport, runs io.ReadCloser, locate locating) error {
 	if f := all[0].reportFormat; len(all) == 1 && f.atEnd != nil {
 		return f.atEnd(stdout, c, rows)
 	}

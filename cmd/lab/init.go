@@ -92,6 +92,7 @@ case gets. The command runs in the folder that the files are written to.`,
 	flags.BoolVar(&o.contract, "contract", false, "write a first contract too, and compare the server with itself behind it")
 	flags.BoolVar(&o.force, "force", false, "replace files that are there")
 	cmd.SetFlagErrorFunc(afterDashes)
+	cmd.AddCommand(newInitCI())
 	return cmd
 }
 

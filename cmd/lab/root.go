@@ -33,7 +33,7 @@ model, needs no network and no key.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetVersionTemplate("lab {{.Version}}\n")
-	root.AddCommand(newToolEval(), newMutate(), newShrink(), newInit(), newGenerate(), newScan(), newSchedule(), newPin(), newSurfaces(), newReport(), newStats(), newReceipts(), newSchema(), newVersion())
+	root.AddCommand(newToolEval(), newMutate(), newShrink(), newInit(), newGenerate(), newScan(), newSchedule(), newPin(), newSurfaces(), newReport(), newShow(), newStats(), newReceipts(), newSchema(), newVersion())
 	root.AddCommand(topics()...)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

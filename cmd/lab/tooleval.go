@@ -182,7 +182,7 @@ func (o *toolEval) run(cmd *cobra.Command) (err error) {
 		// Now, for a pipe that nobody reads ends the process at its first write.
 		os.RemoveAll(dir)
 	}
-	if err := show(stdout, comparison, set.Rows(), append(shown, wantedReport{toStdout, standardOutput}), runs, locate(plan.Cases.Paths())); err != nil {
+	if err := showReports(stdout, comparison, set.Rows(), append(shown, wantedReport{toStdout, standardOutput}), runs, locate(plan.Cases.Paths())); err != nil {
 		return couldNotRun(err)
 	}
 	if !o.quiet {

@@ -1,0 +1,5 @@
+//go:build !race
+
+package boundary_test
+
+const raceEnabled = false
