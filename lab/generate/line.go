@@ -96,7 +96,7 @@ type step struct {
 // details are a part of those of an error, of which only these are ever asked.
 type details map[string]detail
 
-// detail is a text, a number or a list of texts.
+// detail is a text, a number, or a list of texts or of violations.
 type detail struct{ value any }
 
 func text(s string) detail      { return detail{s} }
