@@ -35,12 +35,13 @@ type proposal struct {
 }
 
 type faults struct {
-	Latency      int64  `json:"latency_ms,omitempty"`
-	Panic        bool   `json:"panic,omitempty"`
-	Error        string `json:"error,omitempty"`
-	BadOutput    bool   `json:"bad_output,omitempty"`
-	LostResponse bool   `json:"lost_response,omitempty"`
-	Crash        bool   `json:"crash,omitempty"`
+	Latency      int64           `json:"latency_ms,omitempty"`
+	Panic        bool            `json:"panic,omitempty"`
+	Error        string          `json:"error,omitempty"`
+	BadOutput    bool            `json:"bad_output,omitempty"`
+	LostResponse bool            `json:"lost_response,omitempty"`
+	Output       json.RawMessage `json:"output,omitempty"`
+	Crash        bool            `json:"crash,omitempty"`
 }
 
 type approval struct {

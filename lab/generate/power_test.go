@@ -92,6 +92,11 @@ func TestCasesNoticeWhatIsWeakened(t *testing.T) {
 			return own
 		}}
 	}
+	outputSchema := func(asked, instead string) registry.Variant {
+		return contracts(func(c *contract.Contract) {
+			c.OutputSchema = json.RawMessage(strings.Replace(string(c.OutputSchema), asked, instead, 1))
+		})
+	}
 	handler := func(name string, wrap func(registry.Handler) registry.Handler) registry.Variant {
 		return registry.Variant{Backend: func(b *registry.Backend) { b.Handlers[name] = wrap(b.Handlers[name]) }}
 	}
@@ -146,6 +151,10 @@ func TestCasesNoticeWhatIsWeakened(t *testing.T) {
 		}, "lookup"},
 		{"reading allows writing", contracts(func(c *contract.Contract) { c.Permission = "ticket:read" }), "permission"},
 		{"errors have no rules", contracts(func(c *contract.Contract) { c.Errors = nil }), "handler"},
+		{"an answer may be no object", outputSchema(`"type":"object","properties"`, `"properties"`), "output"},
+		{"an answer may lack what its schema requires", outputSchema(`"required":["items","next_cursor"]`, `"required":["items"]`), "output"},
+		{"a page may have an item more", outputSchema(`"maxItems":5`, `"maxItems":6`), "output"},
+		{"no status is known", outputSchema(`"enum"`, `"examples"`), "output"},
 		{"secrets are shown", contracts(func(c *contract.Contract) {
 			if c.Output != nil {
 				c.Output = &contract.Output{MaxBytes: c.Output.MaxBytes, NarrowBy: c.Output.NarrowBy}

@@ -55,10 +55,7 @@ func (s *subject) several() (broken []byte, told []violation) {
 		if len(found) <= len(told) || len(found) > mostViolations {
 			continue
 		}
-		told = make([]violation, len(found))
-		for i, v := range found {
-			told[i] = violation{v.Pointer, v.Keyword}
-		}
+		told = asked(found)
 		broken = jsonvalue.AppendCanonical(nil, members)
 	}
 	return broken, told
