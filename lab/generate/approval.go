@@ -17,7 +17,7 @@ func (s *subject) approval(all []*subject) {
 	case contract.ApprovalRequired:
 		missing := clause{"approval", "approval", outside}
 		s.add(missing, "missing", "Call "+s.Name+", which nobody has confirmed",
-			s.refusal(refused("approval", tool.ApprovalRequired).told(tool.NotApplied), func(l *line) { l.Approved = false }))
+			s.refusal(refused("approval", tool.ApprovalRequired).told(tool.NotApplied).with("tool", text(s.Name)), func(l *line) { l.Approved = false }))
 		if s.src.Reach >= Supervised {
 			s.add(missing, "granted-only", "Call "+s.Name+" with a grant, where the whole task has to be confirmed",
 				s.refusal(refused("approval", tool.ApprovalRequired), func(l *line) {
@@ -41,7 +41,7 @@ func (s *subject) approval(all []*subject) {
 func (s *subject) bound(all []*subject) {
 	deny := func(name, words string, code tool.Code, approvals ...approval) {
 		s.add(clause{"approval", "approval", outside}, name, "Call "+s.Name+" "+words,
-			s.refusal(refused("approval", code).told(tool.NotApplied), func(l *line) { l.Approvals = approvals }))
+			s.refusal(s.pends(refused("approval", code).told(tool.NotApplied)), func(l *line) { l.Approvals = approvals }))
 	}
 	deny("missing", "without a grant", tool.ApprovalRequired)
 	s.add(clause{"approval", "approval", outside}, "in-general", "Call "+s.Name+" for a task that was confirmed, without a grant of the call",
@@ -117,7 +117,7 @@ func (s *subject) approvers() {
 func (s *subject) expiry() {
 	if s.src.Reach < Staged {
 		s.add(clause{"approval", "expires_at", outside}, "", "Call "+s.Name+" with a grant that has expired",
-			s.refusal(refused("approval", tool.ApprovalExpired).told(tool.NotApplied), func(l *line) { l.Approvals = []approval{s.grant(0, 0, 0)} }))
+			s.refusal(s.pends(refused("approval", tool.ApprovalExpired).told(tool.NotApplied)), func(l *line) { l.Approvals = []approval{s.grant(0, 0, 0)} }))
 		s.add(clause{"approval", "issued_at", outside}, "", "Call "+s.Name+" with a grant that does not hold yet",
 			s.refusal(refused("approval", tool.ApprovalRequired).told(tool.NotApplied), func(l *line) {
 				l.Approvals = []approval{s.grant(0, 0, long)}
@@ -134,7 +134,7 @@ func (s *subject) expiry() {
 		{outside, 0, "in the millisecond in which its grant ends"},
 		{outside, time.Millisecond, "a millisecond after its grant has ended"},
 	} {
-		step, effects := refused("approval", tool.ApprovalExpired).told(tool.NotApplied), 0
+		step, effects := s.pends(refused("approval", tool.ApprovalExpired).told(tool.NotApplied)), 0
 		if one.side == inside {
 			step, effects = succeeds(), s.times(1)
 		}
@@ -188,11 +188,11 @@ func (s *subject) used() {
 	switch {
 	case effects < 0:
 	case s.IdempotencyKey == "" && !s.holdsBack(2):
-		l := s.calls(succeeds(), refused("approval", tool.ApprovalUsed))
+		l := s.calls(succeeds(), s.pends(refused("approval", tool.ApprovalUsed)))
 		s.add(single, "used", "Call "+s.Name+" twice with one grant", l.come(effects))
 	case s.ReceiptTTL > 0 && s.src.Reach == Staged:
 		// A repeat needs no second grant, as long as it is one.
-		l := s.calls(succeeds(), refused("approval", tool.ApprovalUsed))
+		l := s.calls(succeeds(), s.pends(refused("approval", tool.ApprovalUsed)))
 		l.Proposals[1].At = at(s.ReceiptTTL)
 		l.Approvals[0].Expires = ms(s.ReceiptTTL + long)
 		s.add(single, "used", "Use a grant of "+s.Name+" again after the receipt has expired", l.come(effects))

@@ -16,8 +16,8 @@
 // # Clauses
 //
 // A clause is TOOL CONTROL PLACE SIDE. PLACE is a field of the contract, or a JSON
-// Pointer into the input schema that ends with the keyword. SIDE is inside, on (just
-// on the bound, and valid) or outside.
+// Pointer that ends with the keyword: into the input schema, or behind outputSchema into
+// that of the answers. SIDE is inside, on (just on the bound, and valid) or outside.
 //
 // # What is left out
 //

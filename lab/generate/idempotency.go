@@ -116,7 +116,7 @@ func (s *subject) atOnce(key func(string) clause) {
 	s.add(key(on), "at-once", "Make the same call of "+s.Name+" twice at the same time", l.come(effects))
 
 	// The repeat waits as long as a call may take, and no longer.
-	unknown := func() *step { return refused("handler", tool.OutcomeUnknown).told(tool.Unknown) }
+	unknown := func() *step { return s.keyed(refused("handler", tool.OutcomeUnknown).told(tool.Unknown)) }
 	for _, one := range []struct {
 		side  string
 		early time.Duration
@@ -124,7 +124,7 @@ func (s *subject) atOnce(key func(string) clause) {
 		words string
 	}{
 		{on, 0, repeats(), "just as long as the repeat may wait"},
-		{outside, time.Millisecond, refused("idempotency", tool.ActionInProgress).told(tool.Unknown), "a millisecond longer than the repeat may wait"},
+		{outside, time.Millisecond, s.keyed(refused("idempotency", tool.ActionInProgress).told(tool.Unknown)), "a millisecond longer than the repeat may wait"},
 	} {
 		takes := 2 * s.Timeout
 		l := s.calls(unknown(), one.last)
@@ -210,7 +210,7 @@ func (s *subject) faults() {
 	l = with(faults{BadOutput: true}, bad, told)
 	s.add(clause{"idempotency", "outputSchema", outside}, "bad-repeat", "Repeat a call of "+s.Name+" that was applied and answered badly", l.come(s.times(1)))
 
-	lost := func() *step { return refused("handler", tool.OutcomeUnknown).told(tool.Unknown) }
+	lost := func() *step { return s.keyed(refused("handler", tool.OutcomeUnknown).told(tool.Unknown)) }
 	l = with(faults{LostResponse: true}, lost())
 	s.add(clause{"handler", "effect", outside}, "lost", "Call "+s.Name+" where its answer is lost", l.come(s.times(1)))
 	l = with(faults{LostResponse: true}, lost(), repeats())

@@ -199,7 +199,7 @@ func (s *subject) deadline() {
 // late is what comes of a call that takes too long.
 func (s *subject) late(took time.Duration) *step {
 	if s.Effect.Changes() {
-		return refused("handler", tool.OutcomeUnknown).told(tool.Unknown)
+		return s.keyed(refused("handler", tool.OutcomeUnknown).told(tool.Unknown))
 	}
 	late := refused("deadline", tool.ToolTimeout).told(tool.NotApplied).
 		with("timeout_ms", count(ms(s.Timeout))).with("observed_ms", count(ms(took)))

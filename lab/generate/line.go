@@ -35,12 +35,13 @@ type proposal struct {
 }
 
 type faults struct {
-	Latency      int64  `json:"latency_ms,omitempty"`
-	Panic        bool   `json:"panic,omitempty"`
-	Error        string `json:"error,omitempty"`
-	BadOutput    bool   `json:"bad_output,omitempty"`
-	LostResponse bool   `json:"lost_response,omitempty"`
-	Crash        bool   `json:"crash,omitempty"`
+	Latency      int64           `json:"latency_ms,omitempty"`
+	Panic        bool            `json:"panic,omitempty"`
+	Error        string          `json:"error,omitempty"`
+	BadOutput    bool            `json:"bad_output,omitempty"`
+	LostResponse bool            `json:"lost_response,omitempty"`
+	Output       json.RawMessage `json:"output,omitempty"`
+	Crash        bool            `json:"crash,omitempty"`
 }
 
 type approval struct {
@@ -96,7 +97,7 @@ type step struct {
 // details are a part of those of an error, of which only these are ever asked.
 type details map[string]detail
 
-// detail is a text, a number or a list of texts.
+// detail is a text, a number, or a list of texts or of violations.
 type detail struct{ value any }
 
 func text(s string) detail      { return detail{s} }

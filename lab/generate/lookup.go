@@ -84,14 +84,18 @@ func (s *subject) lookup() {
 	if s.good != nil {
 		arguments = s.good.arguments
 	}
-	for _, near := range s.nearNames(s.Name) {
+	for i, near := range s.nearNames(s.Name) {
 		l := line{Caller: ptr(s.somebody()), Proposals: []proposal{{Name: &near.name, Arguments: arguments}}}
 		if s.src.Reach == Bare {
 			// Nobody knows in what words a server says it, or by which control.
 			l.Expected.Steps = []*step{{OK: ptr(false)}}
 		} else {
 			l.Approved = true
-			l.Expected.Steps = []*step{refused("lookup", tool.ToolNotFound)}
+			missing := refused("lookup", tool.ToolNotFound)
+			if i == 0 { // to be told of every tool is long
+				missing.with("available_tools", list(s.available(*l.Caller)))
+			}
+			l.Expected.Steps = []*step{missing}
 		}
 		s.add(clause{"lookup", "name", outside}, "name-"+near.how,
 			"Call a tool by a name that is nearly "+s.Name+" ("+near.how+")", l.come(0))

@@ -45,6 +45,42 @@ func production(t *testing.T, o generate.Options) *generate.Set {
 	return set
 }
 
+// retold is a registry of which a control tells something else of its refusals.
+func retold(control string, retell func(*tool.Error)) registry.Variant {
+	return registry.Variant{Backend: func(b *registry.Backend) {
+		b.Controls = slices.Clone(b.Controls)
+		of := slices.IndexFunc(b.Controls, func(c registry.Control) bool { return c.Name == control })
+		decide := b.Controls[of].Decide
+		b.Controls[of].Decide = func(ctx context.Context, c *registry.Crossing) (tool.Verdict, *tool.Error) {
+			verdict, refusal := decide(ctx, c)
+			if refusal != nil {
+				other := *refusal
+				retell(&other)
+				refusal = &other
+			}
+			return verdict, refusal
+		}
+	}}
+}
+
+func details(control string, code tool.Code, instead string) registry.Variant {
+	return retold(control, func(e *tool.Error) {
+		if e.Code == code {
+			e.Details = json.RawMessage(instead)
+		}
+	})
+}
+
+var firstViolation = retold("input", func(e *tool.Error) {
+	var all struct {
+		Violations []tool.Violation `json:"violations"`
+	}
+	if json.Unmarshal(e.Details, &all) == nil && len(all.Violations) > 1 {
+		all.Violations = all.Violations[:1]
+		e.Details, _ = json.Marshal(all)
+	}
+})
+
 // Whatever is taken out of the registry or weakened in it, some case has to notice.
 func TestCasesNoticeWhatIsWeakened(t *testing.T) {
 	cases := read(t, text(t, production(t, everything)))
@@ -55,6 +91,11 @@ func TestCasesNoticeWhatIsWeakened(t *testing.T) {
 			}
 			return own
 		}}
+	}
+	outputSchema := func(asked, instead string) registry.Variant {
+		return contracts(func(c *contract.Contract) {
+			c.OutputSchema = json.RawMessage(strings.Replace(string(c.OutputSchema), asked, instead, 1))
+		})
 	}
 	handler := func(name string, wrap func(registry.Handler) registry.Handler) registry.Variant {
 		return registry.Variant{Backend: func(b *registry.Backend) { b.Handlers[name] = wrap(b.Handlers[name]) }}
@@ -110,6 +151,10 @@ func TestCasesNoticeWhatIsWeakened(t *testing.T) {
 		}, "lookup"},
 		{"reading allows writing", contracts(func(c *contract.Contract) { c.Permission = "ticket:read" }), "permission"},
 		{"errors have no rules", contracts(func(c *contract.Contract) { c.Errors = nil }), "handler"},
+		{"an answer may be no object", outputSchema(`"type":"object","properties"`, `"properties"`), "output"},
+		{"an answer may lack what its schema requires", outputSchema(`"required":["items","next_cursor"]`, `"required":["items"]`), "output"},
+		{"a page may have an item more", outputSchema(`"maxItems":5`, `"maxItems":6`), "output"},
+		{"no status is known", outputSchema(`"enum"`, `"examples"`), "output"},
 		{"secrets are shown", contracts(func(c *contract.Contract) {
 			if c.Output != nil {
 				c.Output = &contract.Output{MaxBytes: c.Output.MaxBytes, NarrowBy: c.Output.NarrowBy}
@@ -144,6 +189,10 @@ func TestCasesNoticeWhatIsWeakened(t *testing.T) {
 				return output, nil
 			}
 		}), "handler"},
+		{"of the tools that there are some are not told", details("lookup", tool.ToolNotFound, `{"available_tools":["get_ticket"]}`), "lookup"},
+		{"of all that is wrong with arguments the first is told", firstViolation, "input"},
+		{"of a call that has yet to be confirmed nothing is told", details("approval", tool.ApprovalMismatch, `{}`), "approval"},
+		{"of an action under way nothing is told", details("idempotency", tool.ActionInProgress, `{}`), "idempotency"},
 		{"arguments that the schema forbids are taken", registry.Variant{Backend: func(b *registry.Backend) { b.Controls = registry.Without("input") }}, "input"},
 	} {
 		t.Run(weak.name, func(t *testing.T) {

@@ -32,6 +32,7 @@ func (s *subject) runtime(ctx context.Context, all []*subject) error {
 		s.deadline()
 		s.idempotency()
 		s.faults()
+		s.answers()
 		if err := s.outputs(ctx); err != nil {
 			return err
 		}

@@ -18,6 +18,9 @@ func (s *subject) schema(most int) error {
 	if most <= 0 {
 		return nil
 	}
+	if most > 1 && s.violations() {
+		most--
+	}
 	set, err := s.probes(most)
 	if err != nil {
 		s.leaveOut("schema", err.Error())
