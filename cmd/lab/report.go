@@ -39,7 +39,7 @@ FILE is ` + standard + ` where it is left out, and - for standard input.
 Several files are the streams of all shards of one run, and the reports are those
 of the whole; "lab report merge" writes the whole stream itself.`,
 		Example: `  lab report
-  lab report runs.jsonl --report html=report.html --report junit=junit.xml
+  lab report runs.jsonl --report sarif=lab.sarif --report junit=junit.xml
   lab report runs.jsonl --format markdown
   lab report runs.jsonl --otel traces.otlp.jsonl --otel-arguments
   lab report shards/*/tool-runs.jsonl --report junit=junit.xml
