@@ -4,7 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
+	"sync"
 
 	"agentlab/lab/eval"
 	"agentlab/lab/report"
@@ -14,7 +14,7 @@ import (
 // locate finds the files of a dataset by the names that reports have for them: among
 // those that were read, else here, else in datasets.
 func locate(files []string) locating {
-	root := repository()
+	root := sync.OnceValue(repository) // most reports point nowhere
 	return func(name string) string {
 		for _, path := range append(files[:len(files):len(files)], name, filepath.Join("datasets", name)) {
 			if filepath.Base(path) != filepath.Base(name) {
@@ -27,7 +27,7 @@ func locate(files []string) locating {
 			if _, err := os.Stat(whole); err != nil {
 				continue
 			}
-			if relative, err := filepath.Rel(root, whole); err == nil && filepath.IsLocal(relative) {
+			if relative, err := filepath.Rel(root(), whole); err == nil && filepath.IsLocal(relative) {
 				return filepath.ToSlash(relative)
 			}
 		}
@@ -49,7 +49,7 @@ func repository() string {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 			return dir
 		}
-		if strings.TrimRight(dir, string(filepath.Separator)) == strings.TrimRight(filepath.Dir(dir), string(filepath.Separator)) {
+		if dir == filepath.Dir(dir) {
 			return here
 		}
 	}

@@ -67,15 +67,8 @@ of the whole; "lab report merge" writes the whole stream itself.`,
 }
 
 func (o *remake) run(cmd *cobra.Command, names []string) error {
-	toStdout, err := formatNamed("format", o.format)
+	reports, toStdout, err := o.want(cmd, o.reports, o.out, o.format)
 	if err != nil {
-		return err
-	}
-	reports, err := wantedReports(o.reports, o.out)
-	if err != nil {
-		return err
-	}
-	if reports, toStdout, err = o.want(cmd, reports, toStdout); err != nil {
 		return err
 	}
 	var open func() (io.ReadCloser, error)

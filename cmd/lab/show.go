@@ -83,15 +83,11 @@ func (o *show) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer closeStored()
-	from, err := open()
+	from, reader, err := o.read(open)
 	if err != nil {
-		return usageError(err)
+		return err
 	}
 	defer from.Close()
-	reader, err := stream.NewReader(from)
-	if err != nil {
-		return unreadableStream(o.file, err)
-	}
 	if err := o.knowsSurface(reader.Comparison()); err != nil {
 		return err
 	}
@@ -128,17 +124,27 @@ func (o *show) knowsSurface(c *eval.Comparison) error {
 	return usageError(fmt.Errorf("there is no run on %q; the surfaces are %s%s", o.surface, strings.Join(names, " and "), meant(o.surface, names)))
 }
 
-// unknownCase is the error of a case that is not in the stream.
-func (o *show) unknownCase(open func() (io.ReadCloser, error)) error {
+// read starts to read the stream, which is closed by its caller.
+func (o *show) read(open func() (io.ReadCloser, error)) (io.Closer, *stream.Reader, error) {
 	from, err := open()
 	if err != nil {
-		return usageError(err)
+		return nil, nil, usageError(err)
 	}
-	defer from.Close()
 	reader, err := stream.NewReader(from)
 	if err != nil {
-		return unreadableStream(o.file, err)
+		from.Close()
+		return nil, nil, unreadableStream(o.file, err)
 	}
+	return from, reader, nil
+}
+
+// unknownCase is the error of a case that is not in the stream.
+func (o *show) unknownCase(open func() (io.ReadCloser, error)) error {
+	from, reader, err := o.read(open)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
 	var ids []string
 	for {
 		pair, err := reader.Next()

@@ -35,9 +35,16 @@ func (t *telemetry) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&t.arguments, "otel-arguments", false, "tell the arguments of calls in the traces, but for fields whose names are those of credentials")
 }
 
-// want adds the traces to the reports that are asked for, and says of all traces
-// among those and on stdout what is to be told in them.
-func (t *telemetry) want(cmd *cobra.Command, all []wantedReport, shown *reportFormat) ([]wantedReport, *reportFormat, error) {
+// want reads the flags that ask for reports: the values of --report, with dir for
+// those without a file, and of --format. It adds the traces, and says of all traces
+// among the reports and on stdout what is to be told in them.
+func (t *telemetry) want(cmd *cobra.Command, values []string, dir, onStdout string) (all []wantedReport, shown *reportFormat, err error) {
+	if shown, err = formatNamed("format", onStdout); err != nil {
+		return nil, nil, err
+	}
+	if all, err = wantedReports(values, dir); err != nil {
+		return nil, nil, err
+	}
 	if cmd.Flag("otel").Changed {
 		format, err := formatNamed("otel", formatOtel)
 		switch {

@@ -106,15 +106,8 @@ and nothing about how well a model proposes.`,
 
 func (o *toolEval) run(cmd *cobra.Command) (err error) {
 	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
-	toStdout, err := formatNamed("format", o.format)
+	reports, toStdout, err := o.want(cmd, o.reports, o.out, o.format)
 	if err != nil {
-		return err
-	}
-	reports, err := wantedReports(o.reports, o.out)
-	if err != nil {
-		return err
-	}
-	if reports, toStdout, err = o.want(cmd, reports, toStdout); err != nil {
 		return err
 	}
 	if o.check != "" {
@@ -168,7 +161,8 @@ func (o *toolEval) run(cmd *cobra.Command) (err error) {
 	defer runs.Close()
 	// What goes to stdout comes last: a pipe that nobody reads ends the process.
 	inFiles, shown := apart(reports)
-	if err := writeReports(set.OpenRuns, comparison, inFiles, stdout, locate(plan.Cases.Paths())); err != nil {
+	located := locate(plan.Cases.Paths())
+	if err := writeReports(set.OpenRuns, comparison, inFiles, stdout, located); err != nil {
 		return couldNotRun(err)
 	}
 	if err := set.Publish(comparison); err != nil {
@@ -182,7 +176,7 @@ func (o *toolEval) run(cmd *cobra.Command) (err error) {
 		// Now, for a pipe that nobody reads ends the process at its first write.
 		os.RemoveAll(dir)
 	}
-	if err := showReports(stdout, comparison, set.Rows(), append(shown, wantedReport{toStdout, standardOutput}), runs, locate(plan.Cases.Paths())); err != nil {
+	if err := showReports(stdout, comparison, set.Rows(), append(shown, wantedReport{toStdout, standardOutput}), runs, located); err != nil {
 		return couldNotRun(err)
 	}
 	if !o.quiet {

@@ -3,7 +3,6 @@ package report
 import (
 	"bufio"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -29,10 +28,7 @@ const scanScope = "A scan says what calls of a server's tools showed, made of th
 
 // ScanJSON writes a scan as one JSON document.
 func ScanJSON(w io.Writer, r *scan.Report) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(struct {
+	return writeDocument(w, struct {
 		SchemaVersion int    `json:"schema_version"`
 		Version       string `json:"version"`
 		Scope         string `json:"scope"`

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -15,10 +14,7 @@ import (
 
 // ScheduleJSON writes what came of schedules as one JSON document.
 func ScheduleJSON(w io.Writer, r *schedule.Report) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(struct {
+	return writeDocument(w, struct {
 		SchemaVersion int    `json:"schema_version"`
 		Version       string `json:"version"`
 		*schedule.Report

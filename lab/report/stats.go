@@ -3,7 +3,6 @@ package report
 import (
 	"bufio"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -108,10 +107,7 @@ func StatsJSON(w io.Writer, s *stats.Stats) error {
 	for _, g := range s.Groups() {
 		groups = append(groups, statsGroupOf(g, s.By()))
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(struct {
+	return writeDocument(w, struct {
 		SchemaVersion int               `json:"schema_version"`
 		Version       string            `json:"version"`
 		Streams       int               `json:"streams"`
